@@ -13,8 +13,8 @@ extern const struct cli_cmd cmd_loggps, cmd_trace, cmd_tolerance, cmd_curve,
 	cmd_qn, cmd_scale, cmd_sharing, cmd_replay;
 
 static const struct cli_cmd *const cmds[] = {
-	&cmd_loggps, &cmd_trace, &cmd_tolerance, &cmd_curve, &cmd_qn,
-	&cmd_scale, &cmd_sharing, &cmd_replay,
+	&cmd_loggps, &cmd_trace, &cmd_tolerance, &cmd_curve,
+	&cmd_qn,     &cmd_scale, &cmd_sharing,	 &cmd_replay,
 };
 
 int main(int argc, char **argv)

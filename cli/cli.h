@@ -25,7 +25,7 @@ struct cli_cmd {
 	const char *text; /* description and options, for the command's help */
 	int takes;	  /* shared options: enum cli_takes, cli_options.h */
 	const struct np_option *own; /* its own options, or NULL */
-	const char *examples; /* command lines, or NULL */
+	const char *examples;	     /* command lines, or NULL */
 	/* For errors: the required arguments, "an application"; or NULL. */
 	const char *required_arg;
 	size_t min_args; /* if required_arg is set; 0 is as 1 */

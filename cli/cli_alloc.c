@@ -127,7 +127,7 @@ static char *run_scontrol(const char *show, const char *name, size_t max,
 			  struct np_err *err)
 {
 	char *argv[] = { (char *)"scontrol", (char *)"-o", (char *)"show",
-			 (char *)show, (char *)name, NULL };
+			 (char *)show,	     (char *)name, NULL };
 	char *text = malloc(max);
 
 	if (text && !cli_spawn(argv, SCONTROL_SEC, text, max) &&
@@ -157,8 +157,7 @@ static int find_partition_topology(const char *partition, char **name,
 		if (!strcmp(pair.key, "Topology") && *pair.value &&
 		    strcmp(pair.value, "(null)")) {
 			*name = strdup(pair.value);
-			rc = *name ? 0 : np_errf(err, -ENOMEM,
-						 "out of memory");
+			rc = *name ? 0 : np_errf(err, -ENOMEM, "out of memory");
 		}
 	free(text);
 	return rc;

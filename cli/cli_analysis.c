@@ -23,7 +23,8 @@
 #define MAX_BYTES (256u << 20)
 
 #define PROGRAM "netprof-analysis"
-#define NO_NETWORK "no LogGPS parameters of this network; to measure them: " \
+#define NO_NETWORK \
+	"no LogGPS parameters of this network; to measure them: " \
 	"salloc -N2 --exclusive netprof loggps"
 
 /* Search the directory of this program, as in a build tree, then LibexecDir. */
@@ -92,8 +93,9 @@ static ssize_t read_output(char **argv, char **text)
 		_exit(cli_analysis_run(argv));
 	}
 	close(fd[1]);
-	len = pid < 0 ? -errno :
-	      np_read_text(fd[0], NP_TRACE_ANALYSIS_MAX_BYTES + 1, text);
+	len = pid < 0 ?
+		    -errno :
+		    np_read_text(fd[0], NP_TRACE_ANALYSIS_MAX_BYTES + 1, text);
 	close(fd[0]);
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && len >= 0 && status) {
 		free(*text);

@@ -18,10 +18,10 @@
 #include "cli_check.h"
 #include "cli_state.h"
 #include "np_elf.h"
-#include "np_run_summary.h"
 #include "np_fabric_store.h"
 #include "np_loader.h"
 #include "np_nics.h"
+#include "np_run_summary.h"
 #include "np_self_check.h"
 #include "np_slurm_file.h"
 #include "np_store.h"
@@ -64,7 +64,8 @@ void cli_check_remedy(struct cli_check *check, const char *fmt, ...)
 const char *cli_result_name(enum cli_result result)
 {
 	static const char *const names[] = {
-		[CLI_OK] = "ok", [CLI_WARNING] = "warning",
+		[CLI_OK] = "ok",
+		[CLI_WARNING] = "warning",
 		[CLI_PROBLEM] = "problem",
 	};
 
@@ -110,7 +111,7 @@ static void check_conf(struct cli_check *check)
 
 	if (np_conf_from_environment(&check->conf, &err)) {
 		cli_check_add(check, CLI_PROBLEM, "configuration", "%s",
-			  err.text);
+			      err.text);
 		cli_check_remedy(check,
 				 "correct it, see netprof.conf(5); until then "
 				 "nothing is measured, and slurmctld keeps the "
@@ -143,7 +144,7 @@ static void check_program(struct cli_check *check, const char *dir,
 		return;
 	*missing = true;
 	cli_check_add(check, CLI_PROBLEM, "programs", "%s: %s", path,
-		  strerror(errno));
+		      strerror(errno));
 	cli_check_remedy(check, "make install, or correct BinDir and "
 				"LibexecDir in netprof.conf");
 }
@@ -163,7 +164,7 @@ static void check_programs(struct cli_check *check)
 	check_program(check, check->conf.libexecdir, "netprof-saver", &missing);
 	if (!missing)
 		cli_check_add(check, CLI_OK, "programs", "in %s and %s",
-			  check->conf.bindir, check->conf.libexecdir);
+			      check->conf.bindir, check->conf.libexecdir);
 }
 
 /* ---- Slurm and the plugins ---- */
@@ -171,7 +172,8 @@ static void check_programs(struct cli_check *check)
 #define JOB_SUBMIT "job_submit_netprof.so"
 #define PLACEMENT "netprof_placement.so"
 #define SPANK "spank_netprof.so"
-#define REBUILD "install netprof-slurm for it, or in the source of netprof: " \
+#define REBUILD \
+	"install netprof-slurm for it, or in the source of netprof: " \
 	"make clean && make install"
 #define SNIPPET NP_SYSCONFDIR "/plugstack.conf.d/netprof.conf"
 
@@ -253,7 +255,7 @@ static void report_mismatch(struct cli_check *check, const char *path,
 			      "sbatch, srun and slurmstepd load it, and "
 			      "nothing is measured");
 	cli_check_remedy(check, in_ctld ? REBUILD ", then restart slurmctld" :
-		   REBUILD);
+					  REBUILD);
 }
 
 /* Check for PLACEMENT, which job_submit_netprof.so loads from its directory. */
@@ -266,9 +268,10 @@ static void check_placement_plugin(struct cli_check *check, const char *path,
 		 (int)(basename(path) - path), path);
 	if (!access(placement, R_OK))
 		return;
-	cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
-		  "%s: %s: slurmctld starts without it, and placement is off",
-		  placement, strerror(errno));
+	cli_check_add(
+		check, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
+		"%s: %s: slurmctld starts without it, and placement is off",
+		placement, strerror(errno));
 	cli_check_remedy(check, REBUILD ", then restart slurmctld");
 }
 
@@ -286,10 +289,10 @@ static void check_plugin(struct cli_check *check, const char *path, bool used)
 
 	if (np_elf_symbol(path, "plugin_version", &built, sizeof(built),
 			  &err) != sizeof(built) ||
-	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1,
-			  &err) < 0) {
+	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1, &err) <
+		    0) {
 		cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING,
-			  basename(path), "cannot be used: %s", err.text);
+			      basename(path), "cannot be used: %s", err.text);
 		cli_check_remedy(check, REBUILD);
 		return;
 	}
@@ -302,12 +305,12 @@ static void check_plugin(struct cli_check *check, const char *path, bool used)
 	else if (!np_loader_fits(built, check->slurm.installed))
 		report_mismatch(check, path, in_ctld, built, used);
 	else
-		cli_check_add(check, CLI_OK, basename(path),
-			      "was built for Slurm %s: works in %s %s",
-			      np_loader_text(built, built_text), in_ctld ?
-			      "slurmctld" : "sbatch, srun and slurmstepd",
-			      np_loader_text(check->slurm.installed,
-					     installed));
+		cli_check_add(
+			check, CLI_OK, basename(path),
+			"was built for Slurm %s: works in %s %s",
+			np_loader_text(built, built_text),
+			in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
+			np_loader_text(check->slurm.installed, installed));
 	if (in_ctld)
 		check_placement_plugin(check, path, used);
 }
@@ -363,7 +366,7 @@ static void check_job_submit(struct cli_check *check)
 			      "off in netprof.conf");
 	} else if (used) {
 		cli_check_add(check, CLI_OK, "slurm.conf",
-			  "JobSubmitPlugins=%s", check->slurm.job_submit);
+			      "JobSubmitPlugins=%s", check->slurm.job_submit);
 	} else if (check->placement_on) {
 		cli_check_add(check, CLI_PROBLEM, "slurm.conf",
 			      "placement is on in netprof.conf, but "
@@ -387,7 +390,7 @@ static void check_plugins(struct cli_check *check)
 		return;
 	}
 	cli_check_add(check, CLI_PROBLEM, SPANK, "is not in %s",
-		  check->slurm.plugin_dirs);
+		      check->slurm.plugin_dirs);
 	cli_check_remedy(check, "%s", REBUILD);
 }
 
@@ -395,7 +398,7 @@ static void check_plugins(struct cli_check *check)
 struct stack {
 	bool sends_includes; /* slurmctld sends files included by name */
 	const char *plugin_dirs;
-	struct np_conf conf; /* netprof.conf, and our plugin's arguments */
+	struct np_conf conf;	/* netprof.conf, and our plugin's arguments */
 	struct np_err argument; /* FILE:LINE and what is wrong there; or "" */
 	/* FILE:LINE, or "" if there is no such line: */
 	char loaded_at[PATH_MAX + 16]; /* loads our plugin */
@@ -405,7 +408,7 @@ struct stack {
 	char unsent[PATH_MAX];	/* its include, if that is not sent to nodes */
 	bool required;
 	bool carriage_return; /* a relevant line ends with one */
-	bool has_snippet; /* the snippet of our packages is included */
+	bool has_snippet;     /* the snippet of our packages is included */
 };
 
 /*
@@ -568,8 +571,9 @@ static void report_unread(struct cli_check *check, const struct stack *stack,
 {
 	bool loaded = rc == -EILSEQ && *stack->loaded_at;
 
-	cli_check_add(check, rc == -EACCES || loaded ? CLI_WARNING :
-		  CLI_PROBLEM, "plugstack.conf", "%s", why);
+	cli_check_add(check,
+		      rc == -EACCES || loaded ? CLI_WARNING : CLI_PROBLEM,
+		      "plugstack.conf", "%s", why);
 	if (rc == -EACCES)
 		cli_check_remedy(check, "run netprof check as root");
 	else if (loaded)
@@ -609,7 +613,7 @@ static void check_plugstack(struct cli_check *check)
 			      path, stack.missing);
 		cli_check_remedy(check,
 				 "write " SPANK " without a directory: Slurm "
-						"searches for it in PluginDir");
+				 "searches for it in PluginDir");
 	} else if (stack.carriage_return) {
 		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
 			      "%s does not load " SPANK
@@ -623,7 +627,7 @@ static void check_plugstack(struct cli_check *check)
 			      ": there is no --netprofile",
 			      path, SNIPPET);
 		cli_check_remedy(check, "echo 'optional " SPANK "' >>%s",
-			   SNIPPET);
+				 SNIPPET);
 	} else {
 		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
 			      "%s does not load " SPANK
@@ -667,7 +671,7 @@ static void report_owned_by_root(struct cli_check *check,
 		      squatter->n_taken, squatter->n_taken == 1 ? "y" : "ies",
 		      check->conf.store, squatter->taken);
 	cli_check_remedy(check, "netprof check --make-users %u",
-		   squatter->taken);
+			 squatter->taken);
 }
 
 /* Report a user who owns entries with names of other users or of nobody. */
@@ -769,7 +773,7 @@ static bool check_store_dir(struct cli_check *check)
 
 	if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
 		cli_check_add(check, CLI_PROBLEM, "store", "%s: %s", dir,
-			  errno ? strerror(errno) : "expected a directory");
+			      errno ? strerror(errno) : "expected a directory");
 		cli_check_remedy(check, "netprof check --make-store, as root; "
 					"see netprof-profile(5)");
 		return false;
@@ -805,7 +809,7 @@ static bool check_users(struct cli_check *check)
 	exists = !lstat(path, &st);
 	if (!exists) {
 		cli_check_add(check, CLI_PROBLEM, "users/", "%s: %s", path,
-			  strerror(errno));
+			      strerror(errno));
 	} else if ((st.st_mode & 07777) != 03777 || !S_ISDIR(st.st_mode)) {
 		cli_check_add(check, CLI_PROBLEM, "users/",
 			      "%s: mode %o, expected 3777", path,
@@ -822,7 +826,7 @@ static bool check_users(struct cli_check *check)
 		return true;
 	}
 	cli_check_remedy(check, "install -d -m 3777 -g %s %s",
-		   check->slurm.user, path);
+			 check->slurm.user, path);
 	return exists && S_ISDIR(st.st_mode);
 }
 
@@ -835,8 +839,9 @@ static void check_published_dir(struct cli_check *check)
 
 	snprintf(path, sizeof(path), "%s/published", check->conf.store);
 	if (lstat(path, &st)) {
-		cli_check_add(check, errno == ENOENT ? CLI_WARNING :
-			  CLI_PROBLEM, about, "%s: %s", path, strerror(errno));
+		cli_check_add(check,
+			      errno == ENOENT ? CLI_WARNING : CLI_PROBLEM,
+			      about, "%s: %s", path, strerror(errno));
 		cli_check_remedy(check, "install -d -m 755 %s", path);
 		return;
 	}
@@ -846,7 +851,7 @@ static void check_published_dir(struct cli_check *check)
 			"%s: not a directory; a symbolic link is not allowed",
 			path);
 		cli_check_remedy(check, "rm %s; install -d -m 755 %s", path,
-			   path);
+				 path);
 	} else if (st.st_uid && !stat(check->conf.store, &store_st) &&
 		   st.st_uid != store_st.st_uid) {
 		cli_check_add(check, CLI_PROBLEM, about,
@@ -871,7 +876,8 @@ static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 	if (!uid)
 		return true;
 	return st->st_mode & (st->st_uid == uid ? S_IWUSR :
-			      st->st_gid == gid ? S_IWGRP : S_IWOTH);
+			      st->st_gid == gid ? S_IWGRP :
+						  S_IWOTH);
 }
 
 /* Check the directory of slurmctld's state, which slurmctld can create. */
@@ -891,7 +897,7 @@ static void check_placement_dir(struct cli_check *check)
 	else if (exists && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
 		 !others_may_write(&st))
 		cli_check_add(check, CLI_OK, "placement/", "%s belongs to %s",
-			  path, cli_user(st.st_uid, owner));
+			      path, cli_user(st.st_uid, owner));
 	else if (!exists && !stat(check->conf.store, &st) &&
 		 may_write(&st, uid, gid))
 		cli_check_add(check, CLI_OK, "placement/",
@@ -906,7 +912,7 @@ static void check_placement_dir(struct cli_check *check)
 				  "users other than its owner can write there" :
 				  "SlurmUser cannot write there");
 		cli_check_remedy(check, "install -d -m 755 -o %s %s",
-			   check->slurm.user, path);
+				 check->slurm.user, path);
 	}
 }
 
@@ -937,7 +943,7 @@ static void check_levels(struct cli_check *check,
 
 	if (np_self_check(cal->fabric, &levels, &err)) {
 		cli_check_add(check, CLI_WARNING, "calibration", "%s",
-			  err.text);
+			      err.text);
 		return;
 	}
 	if (!levels.n)
@@ -953,8 +959,9 @@ static void check_levels(struct cli_check *check,
 		cal->level[levels.worst].name, levels.worst_points,
 		levels.doubtful ? "; predictions here cannot be trusted" : "");
 	if (levels.doubtful)
-		cli_check_remedy(check, CALIBRATE "%s%s", cal->rail ?
-			   " --rail=" : "", cal->rail ? cal->rail : "");
+		cli_check_remedy(check, CALIBRATE "%s%s",
+				 cal->rail ? " --rail=" : "",
+				 cal->rail ? cal->rail : "");
 }
 
 /* ---- rails that differ ---- */
@@ -982,9 +989,11 @@ static size_t list_rails(const struct np_topo *topo, struct rail rail[])
 			continue;
 		snprintf(name, sizeof(name), "any/%s", leaf->nic);
 		rail[n++] = (struct rail){
-			.name = leaf->rail, .nic = leaf->nic,
+			.name = leaf->rail,
+			.nic = leaf->nic,
 			.link = !np_device_find("/sys", name, &device) ?
-					device.link : 0,
+					device.link :
+					0,
 		};
 	}
 	return n;
@@ -993,7 +1002,8 @@ static size_t list_rails(const struct np_topo *topo, struct rail rail[])
 /* Length of the prefix of an adapter's name that denotes its kind. */
 static size_t kind_length(const char *nic)
 {
-	size_t len = strcspn(nic, "_"); /* mlx4_0 is of another kind than mlx5_0 */
+	size_t len =
+		strcspn(nic, "_"); /* mlx4_0 is of another kind than mlx5_0 */
 
 	/* eth0, ens1 and enp65s0 are Ethernet. */
 	return *nic == 'e' ? 1 : nic[len] ? len : strcspn(nic, "0123456789");
@@ -1169,7 +1179,8 @@ static void check_contents(struct cli_check *check)
 /* ---- placement ---- */
 
 #define MAX_DENIALS 8 /* of denied names, reported one by one */
-#define NOT_LOADED "look for netprof in slurmctld.log; is JobSubmitPlugins=" \
+#define NOT_LOADED \
+	"look for netprof in slurmctld.log; is JobSubmitPlugins=" \
 	"netprof in slurm.conf, and was slurmctld reconfigured since?"
 
 /*
@@ -1186,7 +1197,7 @@ static void report_denials(struct cli_check *check,
 		char line[CLI_CHECK_TEXT];
 
 		cli_check_add(check, CLI_WARNING, "authorisation", "%s",
-			  cli_denied_text(denial, line, sizeof(line)));
+			      cli_denied_text(denial, line, sizeof(line)));
 		cli_check_remedy(check,
 				 "if these jobs do run it: Claim=%s:%suser=%u "
 				 "in netprof.conf",
@@ -1232,7 +1243,7 @@ static void report_state(struct cli_check *check, const struct np_state *state)
 	}
 	if (*state->trouble) {
 		cli_check_add(check, CLI_WARNING, "placement", "%s",
-			  state->trouble);
+			      state->trouble);
 		cli_check_remedy(check, "look for netprof in slurmctld.log");
 	}
 	if (strcmp(state->netprof_version, NP_VERSION)) {
@@ -1293,8 +1304,9 @@ void cli_check_versions(struct cli_check *check, char *const paths[], size_t n)
 void cli_check_all(struct cli_check *check)
 {
 	static void (*const checks[])(struct cli_check *) = {
-		check_programs, check_slurm, check_plugins, check_plugstack,
-		check_store, check_contents, check_placement,
+		check_programs,	 check_slurm, check_plugins,
+		check_plugstack, check_store, check_contents,
+		check_placement,
 	};
 
 	check_conf(check);

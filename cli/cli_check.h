@@ -30,7 +30,7 @@ struct cli_check {
 	struct np_conf conf;
 	bool placement_on; /* a partition has a mode other than off */
 	struct cli_slurm slurm;
-	double now; /* seconds since 1970 */
+	double now;		   /* seconds since 1970 */
 	struct cli_finding *found; /* array of CLI_CHECK_MAX, the caller's */
 	size_t n;		   /* findings so far */
 	/* The last finding was not added, because found[] was full. */

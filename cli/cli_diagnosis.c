@@ -16,8 +16,8 @@
 #include "cli_slurm.h"
 #include "cli_text.h"
 #include "np_clock.h"
-#include "np_prom.h"
 #include "np_option.h"
+#include "np_prom.h"
 #include "np_read.h"
 #include "np_slurm_file.h"
 
@@ -32,8 +32,8 @@
 /* Bounds of what a metrics server is asked for one job. */
 #define MAX_QUERIES 600
 #define MAX_QUERY_SEC 30.0 /* for all queries together */
-#define LEAST_SAMPLES 2.0 /* that a run must have for a rate */
-#define TASK_RUNS 96 /* runs whose steps sacct is asked for, at most */
+#define LEAST_SAMPLES 2.0  /* that a run must have for a rate */
+#define TASK_RUNS 96	   /* runs whose steps sacct is asked for, at most */
 /* Comparable runs that signals from NP_SIGNAL_SHOWN on are queried of. */
 #define SHOWN_RUNS 8
 
@@ -56,12 +56,13 @@ static int run(char *const argv[], double sec, size_t max, char **out,
 		return 0;
 	}
 	free(text);
-	return np_errf(err, rc < 0 ? rc : -EIO, rc == -ENOENT ?
-		       "%s was not found" : rc == -ETIMEDOUT ?
-		       "%s did not answer" : rc == -EFBIG ?
-		       "the output of %s is too large" : rc == -ENOMEM ?
-		       "out of memory for the output of %s" :
-		       "%s failed; run it by hand to see why", argv[0]);
+	return np_errf(err, rc < 0 ? rc : -EIO,
+		       rc == -ENOENT	? "%s was not found" :
+		       rc == -ETIMEDOUT ? "%s did not answer" :
+		       rc == -EFBIG	? "the output of %s is too large" :
+		       rc == -ENOMEM	? "out of memory for the output of %s" :
+					  "%s failed; run it by hand to see why",
+		       argv[0]);
 }
 
 /*
@@ -141,11 +142,12 @@ static int read_topology(const struct cli_diagnosis_opt *opt,
 	*out = (struct np_topo){ NULL, 0 };
 	if (opt->accounting && !opt->topology)
 		return 0;
-	if (!opt->topology && run(argv, SCONTROL_SEC, MAX_TOPOLOGY, &text,
-				  NULL))
+	if (!opt->topology &&
+	    run(argv, SCONTROL_SEC, MAX_TOPOLOGY, &text, NULL))
 		return 0; /* without topology all nodes are on one leaf */
 	rc = opt->topology ? np_read_file(opt->topology, MAX_TOPOLOGY, &text,
-					   &len, err) : 0;
+					  &len, err) :
+			     0;
 	if (rc)
 		return rc;
 	rc = np_topo_parse(text, out, err);
@@ -168,8 +170,11 @@ static int take_topology(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 	if (rc)
 		return rc;
 	rc = np_acct_topology(h, t, &why);
-	return rc ? np_errf(err, rc, "%s: %s", opt->topology ? opt->topology :
-			    "scontrol show topology", why.text) : 0;
+	return rc ? np_errf(err, rc, "%s: %s",
+			    opt->topology ? opt->topology :
+					    "scontrol show topology",
+			    why.text) :
+		    0;
 }
 
 /* Output of sacct that was saved in a file, with its default delimiter. */
@@ -196,8 +201,10 @@ static int read_accounting(struct np_acct *h, const char *path,
 static bool is_operator(const char *user)
 {
 	char name[300], *text;
-	char *const argv[] = { "sacctmgr", "--noheader", "--parsable2", "show",
-			       "user", name, "format=AdminLevel", NULL };
+	char *const argv[] = {
+		"sacctmgr", "--noheader", "--parsable2",       "show",
+		"user",	    name,	  "format=AdminLevel", NULL
+	};
 	bool yes;
 
 	snprintf(name, sizeof(name), "name=%s", user);
@@ -293,9 +300,11 @@ int cli_job_parse(const struct cli_cmd *self, const char *word, uint32_t *id,
 		p++;
 		good = take_number(&p, task);
 	}
-	return good && !*p ? -1 :
-	       cli_usage(self, "\"%.64s\": expected a job such as 123 or 123_4",
-			 word);
+	return good && !*p ?
+		     -1 :
+		     cli_usage(self,
+			       "\"%.64s\": expected a job such as 123 or 123_4",
+			       word);
 }
 
 int cli_diagnosis_conf(const struct cli_cmd *self,
@@ -340,8 +349,8 @@ static void find_job(struct cli_diagnosis *p, uint32_t id, uint32_t task)
 static bool is_named(const struct cli_diagnosis *p)
 {
 	static const char *const other[] = {
-		"", "sbatch", "wrap", "interactive", "bash", "sh", "python",
-		"python3",
+		"",	"sbatch", "wrap",   "interactive",
+		"bash", "sh",	  "python", "python3",
 	};
 	char name[256];
 
@@ -400,14 +409,14 @@ static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
 	char job[64], user[300], name[1100], from[64], to[64], text[1024];
 	char *const of_job[] = { "--allocations", "--jobs", job, NULL };
 	char nodes[64];
-	char *const of_like[] = { "--allocations", "--user", user, from, to,
-				  "--state=COMPLETED", name, NULL };
-	char *const of_user[] = { "--allocations", "--user", user, from, to,
-				  "--state=COMPLETED", nodes, NULL };
+	char *const of_like[] = { "--allocations",     "--user", user, from, to,
+				  "--state=COMPLETED", name,	 NULL };
+	char *const of_user[] = { "--allocations",     "--user", user, from, to,
+				  "--state=COMPLETED", nodes,	 NULL };
 	int rc;
 
-	snprintf(job, sizeof(job), task == NP_ACCT_NO_TASK ? "%u" : "%u_%u",
-		 id, task);
+	snprintf(job, sizeof(job), task == NP_ACCT_NO_TASK ? "%u" : "%u_%u", id,
+		 task);
 	rc = sacct(&p->acct, of_job, err);
 	if (!rc)
 		rc = np_acct_index(&p->acct);
@@ -511,8 +520,13 @@ static int read_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
 {
 	char from[64], to[64];
 	bool known = list_leaves(p, t, j, list);
-	char *const extra[] = { "--allocations", "--allusers", from, to,
-				known ? "--nodelist" : NULL, list, NULL };
+	char *const extra[] = { "--allocations",
+				"--allusers",
+				from,
+				to,
+				known ? "--nodelist" : NULL,
+				list,
+				NULL };
 
 	date_argument("--starttime=", start, from, sizeof(from));
 	date_argument("--endtime=", end + 1, to, sizeof(to));
@@ -554,8 +568,8 @@ static int load_accounting(struct cli_diagnosis *p,
 
 	if (!rc)
 		rc = opt->accounting ?
-		     read_accounting(&p->acct, opt->accounting, err) :
-		     read_job(p, id, task, err);
+			     read_accounting(&p->acct, opt->accounting, err) :
+			     read_job(p, id, task, err);
 	if (!rc)
 		rc = np_acct_index(&p->acct);
 	if (!rc)
@@ -607,13 +621,12 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 			       why.text);
 	rc = take_topology(h, opt, &t, err);
 	np_topo_free(&t);
-	date_argument("--starttime=", now - opt->since_sec, from,
-		      sizeof(from));
+	date_argument("--starttime=", now - opt->since_sec, from, sizeof(from));
 	date_argument("--endtime=", now, to, sizeof(to));
 	if (!rc)
 		rc = opt->accounting ?
-		     read_accounting(h, opt->accounting, err) :
-		     sacct(h, extra, err);
+			     read_accounting(h, opt->accounting, err) :
+			     sacct(h, extra, err);
 	if (!rc)
 		rc = np_acct_index(h);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
@@ -627,8 +640,8 @@ struct querier {
 	const struct np_metrics_conf *conf;
 	struct np_http *http; /* NULL: there is no server to ask */
 	double until;	      /* time limit, np_mono_sec() */
-	bool stopped; /* limit reached, or the server does not answer */
-	bool has_values; /* of one of the job's nodes */
+	bool stopped;	      /* limit reached, or the server does not answer */
+	bool has_values;      /* of one of the job's nodes */
 	bool silent[NP_N_SIGNALS]; /* signals the job's nodes do not have */
 	size_t run; /* 0: the job; else of the comparable runs, from 1 */
 	/* The nodes of the next query: names, and indices into p->acct. */
@@ -770,7 +783,9 @@ static int query_leaf(struct querier *a, const struct np_acct_job *j,
 	}
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
 		a->n = s == NP_SIGNAL_TRAFFIC ||
-		       np_examine_is_near((enum np_signal)s) ? n : own;
+				       np_examine_is_near((enum np_signal)s) ?
+			       n :
+			       own;
 		query(a, (enum np_signal)s, r, value);
 		for (size_t i = 0; i < a->n; i++)
 			more[i].value[s] = value[i];
@@ -786,7 +801,9 @@ static int query_run(struct querier *a, const struct np_acct_job *j,
 	struct cli_diagnosis *p = a->p;
 	double end = np_acct_job_end(&p->acct, j), sec = end - j->start;
 	const struct np_prom_range r = {
-		.start = end, .window_sec = sec, .n_steps = 1,
+		.start = end,
+		.window_sec = sec,
+		.n_steps = 1,
 	};
 	struct np_acct_place *leaf;
 	size_t n;
@@ -820,8 +837,8 @@ static int occupied_time(const struct cli_diagnosis *p,
 
 	for (size_t i = 0; !rc && i < n_leaves; i++)
 		other_nodes += p->acct.one_leaf ?
-			       p->acct.node_name.n :
-			       p->acct.leaf_size[leaf[i].leaf];
+				       p->acct.node_name.n :
+				       p->acct.leaf_size[leaf[i].leaf];
 	free(leaf);
 	if (rc)
 		return rc;
@@ -830,7 +847,8 @@ static int occupied_time(const struct cli_diagnosis *p,
 	free(jobs);
 	other_nodes -= j->n_listed;
 	*sec = other_nodes > 0 ? fmin(node_sec / other_nodes,
-				      np_acct_job_sec(&p->acct, j)) : 0;
+				      np_acct_job_sec(&p->acct, j)) :
+				 0;
 	return 0;
 }
 
@@ -927,7 +945,8 @@ static int query_steps(struct querier *a, bool near, uint32_t leaf,
 {
 	struct cli_timeline *t = &a->p->timeline;
 	const struct np_prom_range r = {
-		.start = t->start + t->step_sec, .step_sec = t->step_sec,
+		.start = t->start + t->step_sec,
+		.step_sec = t->step_sec,
 		.window_sec = fmax(t->step_sec, 3 * a->conf->interval_sec),
 		.n_steps = t->n,
 	};
@@ -940,8 +959,8 @@ static int query_steps(struct querier *a, bool near, uint32_t leaf,
 		return rc;
 	query(a, s, &r, value);
 	for (size_t step = 0; s == NP_SIGNAL_TRAFFIC && step < t->n; step++) {
-		double others = sum_of(value + own * t->n, a->n - own, t->n,
-				       step);
+		double others =
+			sum_of(value + own * t->n, a->n - own, t->n, step);
 
 		set_worst(t, false, s, step, others, leaf);
 		if (leaf != t->leaf)
@@ -960,7 +979,9 @@ static int query_steps(struct querier *a, bool near, uint32_t leaf,
 static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 {
 	static const enum np_signal of_every_job[] = {
-		NP_SIGNAL_TRAFFIC, NP_SIGNAL_CPU_WAIT, NP_SIGNAL_IO_WAIT,
+		NP_SIGNAL_TRAFFIC,
+		NP_SIGNAL_CPU_WAIT,
+		NP_SIGNAL_IO_WAIT,
 	};
 	struct cli_diagnosis *p = a->p;
 	struct cli_timeline *t = &p->timeline;
@@ -1003,7 +1024,8 @@ static int extend_timeline(struct querier *a)
 
 	a->run = 0;
 	for (int i = 0; !rc && p->timeline.has_metrics && !a->stopped &&
-	     i < 2 * NP_N_SIGNALS; i++) {
+			i < 2 * NP_N_SIGNALS;
+	     i++) {
 		bool near = i >= NP_N_SIGNALS;
 		enum np_signal s = (enum np_signal)(i % NP_N_SIGNALS);
 		const struct np_examine_signal *g = near ? &p->result.near[s] :
@@ -1016,7 +1038,8 @@ static int extend_timeline(struct querier *a)
 			value = malloc(CLI_DIAGNOSIS_LEAF_NODES *
 				       CLI_DIAGNOSIS_STEPS * sizeof(*value));
 		rc = value ? query_steps(a, near, p->acct.leaf_of[g->node], s,
-					 value) : -ENOMEM;
+					 value) :
+			     -ENOMEM;
 	}
 	free(value);
 	return rc;
@@ -1035,12 +1058,15 @@ static void share_cost(struct cli_diagnosis *p)
 		struct np_acct_neighbour *b = &p->neighbour[i];
 
 		b->cost_sec = (b->to - b->from) * (!p->result.by_traffic ?
-			b->nodes : isnan(b->rate) ? 0 : b->rate);
+							   b->nodes :
+						   isnan(b->rate) ? 0 :
+								    b->rate);
 		sum += b->cost_sec;
 	}
 	for (size_t i = 0; i < p->n_neighbours; i++)
-		p->neighbour[i].cost_sec = slow && sum > 0 ?
-			p->neighbour[i].cost_sec / sum * sec : NAN;
+		p->neighbour[i].cost_sec =
+			slow && sum > 0 ? p->neighbour[i].cost_sec / sum * sec :
+					  NAN;
 }
 
 /* Add the value of a node of a neighbour; of the load the largest counts. */
@@ -1072,8 +1098,8 @@ static void set_near(struct cli_diagnosis *p, enum np_signal s, size_t i)
 static int measure_neighbours(struct cli_diagnosis *p,
 			      const struct np_examine_run *seen)
 {
-	p->neighbour_value = calloc(p->n_neighbours + 1,
-				    sizeof(*p->neighbour_value));
+	p->neighbour_value =
+		calloc(p->n_neighbours + 1, sizeof(*p->neighbour_value));
 	if (!p->neighbour_value)
 		return -ENOMEM;
 	for (int s = 0; s < NP_N_SIGNALS; s++)
@@ -1221,7 +1247,9 @@ static int examine_job(struct cli_diagnosis *p,
 		       const struct np_metrics_conf *conf)
 {
 	struct querier a = {
-		.p = p, .conf = conf, .until = np_mono_sec() + MAX_QUERY_SEC,
+		.p = p,
+		.conf = conf,
+		.until = np_mono_sec() + MAX_QUERY_SEC,
 		.name = calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*a.name)),
 		.number = calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*a.number)),
 	};
@@ -1250,7 +1278,7 @@ int cli_diagnosis_make(struct cli_diagnosis *p,
 	int rc;
 
 	*p = (struct cli_diagnosis){ .since_sec = opt->since_sec,
-				   .acct.now = now };
+				     .acct.now = now };
 	rc = load_accounting(p, opt, id, task, &p->why);
 	if (rc || !p->job) {
 		p->job = NULL;

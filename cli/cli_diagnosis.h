@@ -80,13 +80,13 @@ struct cli_timeline {
 struct cli_diagnosis {
 	struct np_acct acct;
 	const struct np_acct_job *job; /* in acct; NULL: it has no such job */
-	struct np_err why; /* why there is no accounting, or "" */
+	struct np_err why;	       /* why there is no accounting, or "" */
 	double since_sec;
 	/* Comparable runs that are examined, indices into acct.job. */
 	uint32_t comparable[CLI_DIAGNOSIS_RUNS];
 	size_t n_examined, n_comparable; /* in that array; in the accounting */
 	enum np_acct_same same;		 /* what they have in common */
-	bool named; /* the job's name says what it runs */
+	bool named;			 /* the job's name says what it runs */
 	double shortest, longest; /* run times of comparable[], seconds */
 	struct np_acct_neighbour *neighbour; /* jobs on the same leaf switches */
 	size_t n_neighbours;
@@ -98,14 +98,14 @@ struct cli_diagnosis {
 	double (*neighbour_value)[NP_N_SIGNALS];
 	/* Of the node of result.near: its neighbour, or NP_NO_INDEX. */
 	uint32_t near_neighbour[NP_N_SIGNALS];
-	bool masked;	     /* jobs of other users are private */
+	bool masked;		 /* jobs of other users are private */
 	struct np_err not_named; /* why that is assumed but not known, or "" */
 	bool examined;		 /* result is valid */
 	struct np_examine_result result;
 	bool metrics;		  /* the metrics server answered */
 	struct np_err no_metrics; /* why it was not asked, or what is missing */
 	size_t n_queries;
-	size_t n_without; /* nodes of the job without any sample */
+	size_t n_without;      /* nodes of the job without any sample */
 	size_t n_runs_without; /* comparable runs, if the job has samples */
 	/* On its leaf switches, beyond the limits of the queries. */
 	size_t n_nodes_skipped, n_leaves_skipped;
@@ -168,8 +168,8 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p);
  */
 #define CLI_BLAME_APP_BYTES 400 /* enough for any name */
 struct np_job_cost;
-const char *cli_blame_app(const struct np_acct *h, uint32_t user,
-			  uint32_t name, char *buf, size_t len);
+const char *cli_blame_app(const struct np_acct *h, uint32_t user, uint32_t name,
+			  char *buf, size_t len);
 const char *cli_blame_verdict(const struct np_job_cost *t, char *buf,
 			      size_t len);
 
@@ -179,6 +179,6 @@ const char *cli_blame_verdict(const struct np_job_cost *t, char *buf,
  * neighbours, a fraction; NULL: unknown. Exported for the unit tests.
  */
 void cli_run_time_text(double run_sec, const struct np_mean *alone,
-		  const double *predicted, char *buf, size_t len);
+		       const double *predicted, char *buf, size_t len);
 
 #endif

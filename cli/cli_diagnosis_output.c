@@ -13,9 +13,9 @@
 #include "np_job_cost.h"
 
 #define LINE 1536
-#define MAX_ROWS 12   /* of a table in text output */
-#define LONG 1.1      /* of the median run time: less is not called long */
-#define LITTLE 0.005  /* of the excess: a smaller cost has no row */
+#define MAX_ROWS 12  /* of a table in text output */
+#define LONG 1.1     /* of the median run time: less is not called long */
+#define LITTLE 0.005 /* of the excess: a smaller cost has no row */
 #define LEAST_EXPLAINED 0.005 /* smaller predicted slowdowns explain nothing */
 
 /* ---- names and states ---- */
@@ -178,8 +178,9 @@ static size_t list_blamed(const struct np_blame *b,
 
 		if (!b->cause[c].blamed)
 			continue;
-		for (; i && b->cause[out[i - 1]].sec.mean <
-		     b->cause[c].sec.mean; i--)
+		for (;
+		     i && b->cause[out[i - 1]].sec.mean < b->cause[c].sec.mean;
+		     i--)
 			out[i] = out[i - 1];
 		out[i] = (enum np_cause)c;
 		n++;
@@ -220,7 +221,8 @@ static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,
 	char name[256];
 	bool one = p->result.node[c] != NP_NO_INDEX && p->result.one_node[c];
 	const char *node = one ? np_acct_node(&p->acct, p->result.node[c], name,
-					      sizeof(name)) : "NODE";
+					      sizeof(name)) :
+				 "NODE";
 	const char *of = one ? node : "its nodes";
 
 	buf[0] = '\0';
@@ -446,12 +448,13 @@ static const char *common_text(const struct cli_diagnosis *p, char *buf,
 	else
 		np_acct_command(&p->acct, p->job, of, sizeof(of));
 	if (may_name(p, p->job))
-		snprintf(buf, len, "%s's %s%s%s", np_acct_text(
-				 &p->acct, p->job->user, user, sizeof(user)),
+		snprintf(buf, len, "%s's %s%s%s",
+			 np_acct_text(&p->acct, p->job->user, user,
+				      sizeof(user)),
 			 by_name ? "" : "\"", of, by_name ? "" : "\"");
 	else
-		snprintf(buf, len, "the same user and %s", by_name ? "name" :
-			 "command");
+		snprintf(buf, len, "the same user and %s",
+			 by_name ? "name" : "command");
 	return buf;
 }
 
@@ -537,7 +540,9 @@ static bool has_new_command(const struct cli_diagnosis *p, char *own,
 static void say_different(FILE *f, const struct cli_diagnosis *p)
 {
 	static const char *const words[NP_ACCT_N_TRAITS] = {
-		"number of nodes", "number of processors", "number of tasks",
+		"number of nodes",
+		"number of processors",
+		"number of tasks",
 		"partition",
 	};
 	const struct np_acct_job *j = p->job;
@@ -723,15 +728,22 @@ static const char *counted_as(const struct cli_diagnosis *p, enum np_signal s)
 }
 
 static const char *const signal_words[NP_N_SIGNALS] = {
-	"traffic of other jobs", "time that a process waited for a processor",
-	"processor time taken by the hypervisor", "processor clock",
-	"time that a process waited for memory", "pages swapped",
+	"traffic of other jobs",
+	"time that a process waited for a processor",
+	"processor time taken by the hypervisor",
+	"processor clock",
+	"time that a process waited for memory",
+	"pages swapped",
 	"time that a process waited for a disk or file system",
-	"NFS requests repeated", "errors and discards of the link",
-	"speed of the link", "TCP segments repeated",
+	"NFS requests repeated",
+	"errors and discards of the link",
+	"speed of the link",
+	"TCP segments repeated",
 	"congestion counter of the link",
 	"clock that differs from the metrics server's",
-	"throttling of processors", "traffic of disks", "NFS requests",
+	"throttling of processors",
+	"traffic of disks",
+	"NFS requests",
 	"processes that run or wait (load)",
 };
 
@@ -749,7 +761,8 @@ static void say_unusual_near(FILE *f, const struct cli_diagnosis *p)
 {
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
 		const struct np_examine_signal *g = &p->result.near[s];
-		const struct np_acct_job *o = neighbour_at(p, (enum np_signal)s);
+		const struct np_acct_job *o =
+			neighbour_at(p, (enum np_signal)s);
 		char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], node[256],
 			id[64];
 
@@ -821,7 +834,8 @@ static const struct np_examine_signal *usual_of(const struct cli_diagnosis *p,
 						int row)
 {
 	return row == NP_SIGNAL_TRAFFIC ? &p->result.others_traffic :
-	       row < NEAR ? &p->result.sign[row] : &p->result.near[row - NEAR];
+	       row < NEAR		? &p->result.sign[row] :
+					  &p->result.near[row - NEAR];
 }
 
 /*
@@ -1020,15 +1034,15 @@ static void neighbour_names(const struct cli_diagnosis *p, size_t i,
 	char text[256];
 
 	snprintf(name[JOB], 256, "%s", job_name(p, o, text, sizeof(text)));
-	snprintf(name[LEAF], 256, "%s", np_acct_leaf(&p->acct, b->leaf, text,
-						     sizeof(text)));
+	snprintf(name[LEAF], 256, "%s",
+		 np_acct_leaf(&p->acct, b->leaf, text, sizeof(text)));
 	name[NAME][0] = name[USER][0] = '\0';
 	if (!may_name(p, o))
 		return;
-	snprintf(name[NAME], 256, "%s", np_acct_text(&p->acct, o->name, text,
-						     sizeof(text)));
-	snprintf(name[USER], 256, "%s", np_acct_text(&p->acct, o->user, text,
-						     sizeof(text)));
+	snprintf(name[NAME], 256, "%s",
+		 np_acct_text(&p->acct, o->name, text, sizeof(text)));
+	snprintf(name[USER], 256, "%s",
+		 np_acct_text(&p->acct, o->user, text, sizeof(text)));
 }
 
 /* One neighbour; a star marks those that shared a node with the job. */
@@ -1287,8 +1301,10 @@ static void put_node(json_object *in, const struct cli_diagnosis *p,
 {
 	char name[256];
 
-	cli_put_text(in, "node", node == NP_NO_INDEX ? NULL :
-		     np_acct_node(&p->acct, node, name, sizeof(name)));
+	cli_put_text(in, "node",
+		     node == NP_NO_INDEX ?
+			     NULL :
+			     np_acct_node(&p->acct, node, name, sizeof(name)));
 }
 
 /* One cause, also those that were examined and not blamed. */
@@ -1303,8 +1319,10 @@ static void put_cause(json_object *list, const struct cli_diagnosis *p,
 	cli_put_bool(j, "blamed", b->cause[c].blamed);
 	cli_put_real(j, "confidence", b->cause[c].confidence);
 	put_range(j, "sec", &b->cause[c].sec);
-	cli_put_real(j, "share", b->excess_sec.mean > 0 ?
-		     b->cause[c].sec.mean / b->excess_sec.mean : NAN);
+	cli_put_real(j, "share",
+		     b->excess_sec.mean > 0 ?
+			     b->cause[c].sec.mean / b->excess_sec.mean :
+			     NAN);
 	cli_put_real(j, "exposure_sec", p->result.exposure[c]);
 	put_node(j, p, p->result.node[c]);
 	cli_put_bool(j, "one_node", p->result.one_node[c]);
@@ -1331,8 +1349,10 @@ static void put_blame(json_object *in, const struct cli_diagnosis *p)
 					    "nodes");
 	cli_put_real(in, "probes_delayed",
 		     p->examined ? p->result.delayed : NAN);
-	cli_put_real(in, "probes_slow_part", p->examined && p->timeline.has_probes ?
-		     p->result.slow_part : NAN);
+	cli_put_real(in, "probes_slow_part",
+		     p->examined && p->timeline.has_probes ?
+			     p->result.slow_part :
+			     NAN);
 	list = cli_put_array(in, "causes");
 	if (!judged)
 		return;
@@ -1352,7 +1372,10 @@ static void put_blame(json_object *in, const struct cli_diagnosis *p)
 static void put_differences(json_object *in, const struct cli_diagnosis *p)
 {
 	static const char *const names[NP_ACCT_N_TRAITS] = {
-		"nodes", "processors", "tasks", "partition",
+		"nodes",
+		"processors",
+		"tasks",
+		"partition",
 	};
 	json_object *list = cli_put_array(in, "differences"), *j;
 	char own[LINE], other[LINE];
@@ -1366,10 +1389,10 @@ static void put_differences(json_object *in, const struct cli_diagnosis *p)
 			continue;
 		j = cli_append_object(list);
 		cli_put_text(j, "what", names[t]);
-		cli_put_text(j, "value", trait_text(p, trait, u.own, own,
-						    LINE));
-		cli_put_text(j, "usual", trait_text(p, trait, u.usual, other,
-						    LINE));
+		cli_put_text(j, "value",
+			     trait_text(p, trait, u.own, own, LINE));
+		cli_put_text(j, "usual",
+			     trait_text(p, trait, u.usual, other, LINE));
 	}
 	if (!has_new_command(p, own, other))
 		return;
@@ -1415,8 +1438,9 @@ static void put_signs(json_object *in, const struct cli_diagnosis *p)
 
 		if (np_examine_is_near(s) && !isnan(p->result.near[s].value))
 			put_sign(list, p, s, &p->result.near[s], "job",
-				 !o || !may_name(p, o) ? NULL :
-				 job_name(p, o, text, sizeof(text)));
+				 !o || !may_name(p, o) ?
+					 NULL :
+					 job_name(p, o, text, sizeof(text)));
 	}
 }
 
@@ -1430,7 +1454,8 @@ static void put_neighbour_signals(json_object *in,
 		if (np_examine_is_near((enum np_signal)s))
 			cli_put_real(j, np_signal_name((enum np_signal)s),
 				     p->neighbour_value ?
-					     p->neighbour_value[i][s] : NAN);
+					     p->neighbour_value[i][s] :
+					     NAN);
 }
 
 /* Names and users of private jobs are null. */
@@ -1445,16 +1470,19 @@ static void put_neighbours(json_object *in, const struct cli_diagnosis *p)
 		json_object *j = cli_append_object(list);
 		char text[256];
 
-		cli_put_text(j, "job", named ? job_name(
-				     p, o, text, sizeof(text)) : NULL);
-		cli_put_text(j, "name", named ? np_acct_text(
-				     &p->acct, o->name, text, sizeof(text)) :
-			     NULL);
-		cli_put_text(j, "user", named ? np_acct_text(
-				     &p->acct, o->user, text, sizeof(text)) :
-			     NULL);
-		cli_put_text(j, "leaf", np_acct_leaf(&p->acct, b->leaf, text,
-						     sizeof(text)));
+		cli_put_text(j, "job",
+			     named ? job_name(p, o, text, sizeof(text)) : NULL);
+		cli_put_text(j, "name",
+			     named ? np_acct_text(&p->acct, o->name, text,
+						  sizeof(text)) :
+				     NULL);
+		cli_put_text(j, "user",
+			     named ? np_acct_text(&p->acct, o->user, text,
+						  sizeof(text)) :
+				     NULL);
+		cli_put_text(j, "leaf",
+			     np_acct_leaf(&p->acct, b->leaf, text,
+					  sizeof(text)));
 		cli_put_count(j, "nodes", b->nodes);
 		cli_put_time(j, "from", b->from);
 		cli_put_time(j, "to", b->to);
@@ -1480,25 +1508,28 @@ static void put_intervals(json_object *in, const struct cli_diagnosis *p)
 		bool leaf = i.row == NP_SIGNAL_TRAFFIC;
 		bool probes = i.row == PROBES;
 
-		snprintf(text, sizeof(text), "%s%s", leaf || i.row >= NEAR ?
-			 "others_" : "", np_signal_name(signal_of(
-				 probes ? NP_SIGNAL_TRAFFIC : i.row)));
+		snprintf(text, sizeof(text), "%s%s",
+			 leaf || i.row >= NEAR ? "others_" : "",
+			 np_signal_name(signal_of(probes ? NP_SIGNAL_TRAFFIC :
+							   i.row)));
 		cli_put_text(j, "signal", probes ? "probes_delayed" : text);
 		cli_put_time(j, "from", begin_of(p, &i));
 		cli_put_time(j, "to", end_of(p, &i));
 		put_node(j, p, leaf || probes ? NP_NO_INDEX : i.place);
-		cli_put_text(j, "leaf", !leaf ? NULL : np_acct_leaf(
-				     &p->acct, i.place, text, sizeof(text)));
+		cli_put_text(j, "leaf",
+			     !leaf ? NULL :
+				     np_acct_leaf(&p->acct, i.place, text,
+						  sizeof(text)));
 		cli_put_real(j, "worst", i.worst);
-		cli_put_real(j, "usual", probes ? NAN :
-			     usual_of(p, i.row)->usual);
+		cli_put_real(j, "usual",
+			     probes ? NAN : usual_of(p, i.row)->usual);
 		jobs = cli_put_array(j, "jobs");
 		for (size_t k = 0; k < p->n_neighbours; k++) {
 			const struct np_acct_neighbour *b = &p->neighbour[k];
 			const struct np_acct_job *o = &p->acct.job[b->job];
 
-			if (b->to > begin_of(p, &i) && b->from < end_of(p, &i) &&
-			    may_name(p, o))
+			if (b->to > begin_of(p, &i) &&
+			    b->from < end_of(p, &i) && may_name(p, o))
 				cli_append_text(jobs, job_name(p, o, text,
 							       sizeof(text)));
 		}
@@ -1514,8 +1545,10 @@ static void put_timeline(json_object *in, const struct cli_diagnosis *p)
 
 	if (!j)
 		return;
-	cli_put_text(j, "leaf", !t->has_metrics ? NULL :
-		     np_acct_leaf(&p->acct, t->leaf, leaf, sizeof(leaf)));
+	cli_put_text(j, "leaf",
+		     !t->has_metrics ? NULL :
+				       np_acct_leaf(&p->acct, t->leaf, leaf,
+						    sizeof(leaf)));
 	cli_put_time(j, "start", t->start);
 	cli_put_real(j, "step_sec", t->step_sec);
 	put_intervals(j, p);
@@ -1525,12 +1558,14 @@ static void put_timeline(json_object *in, const struct cli_diagnosis *p)
 
 		cli_put_real(s, "own", t->has_metrics ? t->own[i] : NAN);
 		cli_put_real(s, "others", t->has_metrics ? t->others[i] : NAN);
-		cli_put_real(s, "cpu_wait", t->has_metrics ?
-			     t->value[NP_SIGNAL_CPU_WAIT][i] : NAN);
-		cli_put_real(s, "io_wait", t->has_metrics ?
-			     t->value[NP_SIGNAL_IO_WAIT][i] : NAN);
-		cli_put_real(s, "probes_delayed", t->has_probes ?
-			     t->delayed[i] : NAN);
+		cli_put_real(s, "cpu_wait",
+			     t->has_metrics ? t->value[NP_SIGNAL_CPU_WAIT][i] :
+					      NAN);
+		cli_put_real(s, "io_wait",
+			     t->has_metrics ? t->value[NP_SIGNAL_IO_WAIT][i] :
+					      NAN);
+		cli_put_real(s, "probes_delayed",
+			     t->has_probes ? t->delayed[i] : NAN);
 	}
 }
 
@@ -1544,10 +1579,14 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 		return;
 	put_blame(j, p);
 	named = may_name(p, p->job);
-	cli_put_text(j, "user", !named ? NULL : np_acct_text(
-			     &p->acct, p->job->user, text, sizeof(text)));
-	cli_put_text(j, "name", !named ? NULL : np_acct_text(
-			     &p->acct, p->job->name, text, sizeof(text)));
+	cli_put_text(j, "user",
+		     !named ? NULL :
+			      np_acct_text(&p->acct, p->job->user, text,
+					   sizeof(text)));
+	cli_put_text(j, "name",
+		     !named ? NULL :
+			      np_acct_text(&p->acct, p->job->name, text,
+					   sizeof(text)));
 	cli_put_count(j, "n_nodes", p->job->n_nodes);
 	cli_put_real(j, "n_tasks", p->job->tasks ? p->job->tasks : NAN);
 	cli_put_time(j, "start", p->job->start);
@@ -1556,8 +1595,8 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 	like = cli_put_object(j, "comparable");
 	cli_put_count(like, "runs", p->n_examined);
 	cli_put_count(like, "found", p->n_comparable);
-	cli_put_text(like, "same", p->same == NP_ACCT_SAME_NAME ? "name" :
-		     "command");
+	cli_put_text(like, "same",
+		     p->same == NP_ACCT_SAME_NAME ? "name" : "command");
 	cli_put_real(like, "since_sec", p->since_sec);
 	cli_put_real(like, "shortest_sec", p->n_examined ? p->shortest : NAN);
 	cli_put_real(like, "longest_sec", p->n_examined ? p->longest : NAN);
@@ -1633,8 +1672,9 @@ static void add_neighbour_bars(struct np_figure *f,
 		job_name(p, o, id, sizeof(id));
 		snprintf(text, sizeof(text), "%s%s%s", id,
 			 may_name(p, o) ? " " : "",
-			 may_name(p, o) ? np_acct_text(
-				 &p->acct, o->name, name, sizeof(name)) : "");
+			 may_name(p, o) ? np_acct_text(&p->acct, o->name, name,
+						       sizeof(name)) :
+					  "");
 		np_figure_add_name(f, &panel->y, text);
 		np_figure_add_datum(f, s, NAN, (double)i + 1,
 				    (p->neighbour[i].from - p->job->start) / 60,
@@ -1693,8 +1733,8 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p)
 
 /* ---- all jobs ---- */
 
-const char *cli_blame_app(const struct np_acct *h, uint32_t user,
-			  uint32_t name, char *buf, size_t len)
+const char *cli_blame_app(const struct np_acct *h, uint32_t user, uint32_t name,
+			  char *buf, size_t len)
 {
 	char a[128], b[256];
 
@@ -1749,7 +1789,7 @@ static void say_explained(double measured, double predicted, char *buf,
  * with the prediction.
  */
 void cli_run_time_text(double run_sec, const struct np_mean *alone,
-		  const double *predicted, char *buf, size_t len)
+		       const double *predicted, char *buf, size_t len)
 {
 	char took[CLI_NUMBER_LEN], mean[CLI_NUMBER_LEN], how[64], why[160];
 	const struct np_mean one = { .n = 1, .mean = run_sec };

@@ -107,8 +107,8 @@ void cli_put_measured(json_object *parent, const struct cli_known *known,
 		      size_t victim, size_t corunner, enum np_scope scope)
 {
 	struct cli_measured measured;
-	bool found = cli_measured_find(known, victim, corunner, scope,
-				       &measured);
+	bool found =
+		cli_measured_find(known, victim, corunner, scope, &measured);
 	json_object *object = cli_put_if(parent, "measured", found);
 
 	if (!found)

@@ -176,7 +176,8 @@ int cli_known_predictor(const struct cli_known *known,
 			struct np_predictor **out, struct np_err *err)
 {
 	const struct np_predict_opt opt = {
-		.replicates = intervals ? NP_PREDICT_REPLICATES : 0, .seed = 1,
+		.replicates = intervals ? NP_PREDICT_REPLICATES : 0,
+		.seed = 1,
 	};
 
 	return np_predictor_new(known->cal.fabric,

@@ -18,7 +18,7 @@ struct cli_known_app {
 	struct np_runs runs; /* freed with this structure */
 	/* These two are set by cli_known_load_calibration(). */
 	struct np_run_summary summary;
-	struct np_err unusable; /* why no model can use it, or "" */
+	struct np_err unusable;	   /* why no model can use it, or "" */
 	struct cli_traced *traced; /* cli_analysis.h; NULL: not loaded */
 	/* Measured pairs with this victim, newest first; cli_measured.h */
 	struct cli_measured_file *measured;
@@ -34,7 +34,7 @@ struct cli_known {
 	bool truncated;
 	bool calibrated;
 	struct np_calibration cal; /* valid if calibrated */
-	struct np_err why; /* why there is no calibration */
+	struct np_err why;	   /* why there is no calibration */
 };
 
 /*

@@ -10,7 +10,7 @@
 /* The fields from app on are owned; free with cli_matrix_free(). */
 struct cli_matrix {
 	const struct cli_known *known; /* borrowed */
-	const struct np_model *model; /* as requested */
+	const struct np_model *model;  /* as requested */
 	enum np_scope scope;
 	size_t *app; /* of each row and column: index into known->app */
 	size_t n;

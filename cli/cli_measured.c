@@ -112,8 +112,8 @@ static struct np_mean compute_slowdown(const struct np_pairs *pairs,
 		if (!alone || alone->sec <= launch_sec ||
 		    run->sec <= launch_sec)
 			continue;
-		slowdown = (run->sec - launch_sec) / (alone->sec - launch_sec) -
-			   1;
+		slowdown =
+			(run->sec - launch_sec) / (alone->sec - launch_sec) - 1;
 		if (slowdowns.n == 0)
 			first = slowdown;
 		else if (slowdowns.n == 1)
@@ -174,7 +174,8 @@ int cli_pair_results_compute(const struct np_pairs *pairs,
 {
 	size_t n = pairs->n_programs;
 	struct cli_pair_results results = {
-		.n_programs = n, .control_max = NAN,
+		.n_programs = n,
+		.control_max = NAN,
 		.app = calloc(n + 1, sizeof(*results.app)),
 		.pair = calloc(n * n + 1, sizeof(*results.pair)),
 	};
@@ -195,10 +196,13 @@ int cli_pair_results_compute(const struct np_pairs *pairs,
 		cli_pair_results_free(&results);
 		return rc;
 	}
-	results.repeat_points = results.n_repeated ?
-		sums.repeat_points / (double)results.n_repeated : NAN;
-	results.control_mean = results.n_controls ?
-		sums.control / (double)results.n_controls : NAN;
+	results.repeat_points =
+		results.n_repeated ?
+			sums.repeat_points / (double)results.n_repeated :
+			NAN;
+	results.control_mean =
+		results.n_controls ? sums.control / (double)results.n_controls :
+				     NAN;
 	*out = results;
 	return 0;
 }
@@ -257,7 +261,7 @@ static int add_measurements(struct cli_known_app *app, struct np_pairs *pairs,
 	for (size_t i = 0; i < n; i++) {
 		if (app->measured && !rc)
 			rc = cli_pair_results_compute(&pairs[i],
-						&app->measured[i].result);
+						      &app->measured[i].result);
 		if (!app->measured || rc) {
 			np_pairs_free(&pairs[i]);
 			continue;
@@ -317,7 +321,8 @@ static bool find_in_measurement(const struct cli_measured_file *measurement,
 	if (!pair->slowdown.n && !pair->rejected)
 		return false;
 	*out = (struct cli_measured){
-		.slowdown = pair->slowdown, .date = pairs->date,
+		.slowdown = pair->slowdown,
+		.date = pairs->date,
 		.control = pair->apart.n ? pair->apart.mean : NAN,
 		.victim_nodes = pairs->program[victim].nodes,
 		.corunner_nodes = pairs->program[corunner].nodes,

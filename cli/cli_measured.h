@@ -25,8 +25,8 @@
 #define CLI_REPEAT_MAX 0.20
 
 struct cli_pair_result {
-	struct np_mean slowdown; /* on one leaf switch, minus apart */
-	struct np_mean apart;	 /* under two leaf switches; n 0: unknown */
+	struct np_mean slowdown;  /* on one leaf switch, minus apart */
+	struct np_mean apart;	  /* under two leaf switches; n 0: unknown */
 	double repeat_difference; /* of the slowdowns in the first two runs,
 				     a fraction; NaN: it has one run */
 	bool rejected;		  /* apart is too large: slowdown has n 0 */
@@ -43,10 +43,10 @@ struct cli_pair_results {
 	size_t n_programs;
 	struct cli_app_result *app;
 	struct cli_pair_result *pair; /* [victim * n_programs + co-runner] */
-	size_t n_pairs;	   /* pairs with a slowdown */
-	size_t n_rejected; /* pairs that are rejected */
-	size_t n_controls; /* pairs that were measured apart */
-	size_t n_repeated; /* pairs that ran more than once */
+	size_t n_pairs;		      /* pairs with a slowdown */
+	size_t n_rejected;	      /* pairs that are rejected */
+	size_t n_controls;	      /* pairs that were measured apart */
+	size_t n_repeated;	      /* pairs that ran more than once */
 	double repeat_points; /* mean repeat_difference, percentage points;
 				 NaN: no pair was repeated */
 	double control_mean, control_max; /* absolute values, fractions; NaN:

@@ -18,12 +18,28 @@
 
 #include "cli_print.h"
 #include "cli_profile.h"
-#include "np_text.h"
 #include "np_option.h"
 #include "np_picture.h"
+#include "np_text.h"
 
-enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, NEW_NAME,
-       OUTPUT, PLOT, NOHEADER, FORMAT, SORT, N_SHARED };
+enum {
+	HELP,
+	JSON,
+	PARSABLE,
+	CSV,
+	USER,
+	MODEL,
+	SCOPE,
+	PUBLISHED,
+	ALL,
+	NEW_NAME,
+	OUTPUT,
+	PLOT,
+	NOHEADER,
+	FORMAT,
+	SORT,
+	N_SHARED
+};
 
 #define OFFSET(member) offsetof(struct cli_options, member)
 
@@ -225,7 +241,8 @@ int cli_check_picture(const struct cli_cmd *cmd, const char *option,
 	enum np_picture_kind kind;
 
 	return np_picture_kind(path, &kind, &err) ?
-	       cli_usage(cmd, "--%s=%s", option, err.text) : -1;
+		       cli_usage(cmd, "--%s=%s", option, err.text) :
+		       -1;
 }
 
 /* Check the number of arguments and the combination of options. */
@@ -236,12 +253,11 @@ static int check_arguments(const struct cli_cmd *cmd,
 
 	if (cmd->required_arg &&
 	    (!options->n_apps || options->n_apps < cmd->min_args))
-		return cli_usage(cmd, "%s needs %s%s", cmd->name,
-				 cmd->required_arg,
-				 cmd->takes & CLI_TAKES_APPS ?
-					 cli_known_apps(options, known,
-							sizeof(known)) :
-					 "");
+		return cli_usage(
+			cmd, "%s needs %s%s", cmd->name, cmd->required_arg,
+			cmd->takes & CLI_TAKES_APPS ?
+				cli_known_apps(options, known, sizeof(known)) :
+				"");
 	if (options->n_apps > cmd->max_args)
 		return cli_usage(cmd, "unexpected argument \"%.64s\"",
 				 options->apps[cmd->max_args]);

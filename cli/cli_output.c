@@ -54,7 +54,8 @@ int cli_write_in_place(const char *path, const char *text, const char *trailer,
 	if (file && fclose(file) && !rc)
 		rc = -errno;
 	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
-			    strerror(-rc)) : 0;
+			    strerror(-rc)) :
+		    0;
 }
 
 int cli_figure_save_and_free(struct np_figure *figure, const char *path)

@@ -66,8 +66,8 @@ static void append_run(struct builder *builder, struct cli_planned_run run)
 	struct cli_pair_plan *plan = &builder->plan;
 
 	if (!builder->rc)
-		builder->rc = np_array_grow(&plan->run, plan->n,
-					    sizeof(*plan->run));
+		builder->rc =
+			np_array_grow(&plan->run, plan->n, sizeof(*plan->run));
 	if (!builder->rc)
 		plan->run[plan->n++] = run;
 }
@@ -91,9 +91,8 @@ static void append_baseline(struct builder *builder, size_t victim)
 	uint32_t repeat =
 		next_repeat(builder->done, program_name(builder, victim));
 
-	append_run(builder,
-		   (struct cli_planned_run){ NP_PAIRS_ALONE, victim,
-					     CLI_NO_PROGRAM, repeat });
+	append_run(builder, (struct cli_planned_run){ NP_PAIRS_ALONE, victim,
+						      CLI_NO_PROGRAM, repeat });
 	builder->has_baseline = true;
 }
 
@@ -195,8 +194,8 @@ double cli_planned_run_sec(const struct cli_program_list *list,
 		return SRUN_SEC;
 	case NP_PAIRS_PROFILE:
 		return SRUN_SEC + (victim->longer_command.n ?
-				   fmax(PROFILE_SEC, sec) :
-				   TYPICAL_SLOWDOWN * sec);
+					   fmax(PROFILE_SEC, sec) :
+					   TYPICAL_SLOWDOWN * sec);
 	case NP_PAIRS_ALONE:
 		return SRUN_SEC + sec;
 	case NP_PAIRS_LEAF:

@@ -167,8 +167,8 @@ static int query_nodes(struct cli_alloc *alloc,
 		.env = alloc->env,
 		.stop = cli_alloc_catch_signals(),
 	};
-	struct np_cal_run *query = np_cal_run_new(&np_cal_srun_ops, &steps,
-						  &no_levels);
+	struct np_cal_run *query =
+		np_cal_run_new(&np_cal_srun_ops, &steps, &no_levels);
 	struct np_cal_query found;
 	int rc = query ? np_cal_run_query(query, alloc->nodes, alloc->n_nodes,
 					  &found, err) :
@@ -480,8 +480,8 @@ static int execute(struct runner *runner, const struct cli_planned_run *run,
 {
 	const struct cli_pair_measurement *measurement = runner->measurement;
 	const struct cli_program *victim = program_at(runner, run->victim);
-	double expected_sec = cli_planned_run_sec(measurement->list,
-						  measurement->pairs, run);
+	double expected_sec =
+		cli_planned_run_sec(measurement->list, measurement->pairs, run);
 	double limit_sec = fmax(LIMIT_FACTOR * expected_sec, MIN_LIMIT_SEC);
 	int rc = begin_corunner(runner, run, err);
 
@@ -508,7 +508,9 @@ static int save_run(const struct runner *runner,
 	struct np_pairs *pairs = measurement->pairs;
 	bool is_pair = run->corunner != CLI_NO_PROGRAM;
 	struct np_pairs_run done = {
-		.kind = run->kind, .repeat = run->repeat, .start = date,
+		.kind = run->kind,
+		.repeat = run->repeat,
+		.start = date,
 		.sec = sec,
 		.victim = strdup(program_at(runner, run->victim)->name),
 	};
@@ -545,8 +547,10 @@ static const char *describe_run(const struct cli_program_list *list,
 	};
 
 	snprintf(buf, len, "%s%s%s", list->program[run->victim].name,
-		 how[run->kind], run->corunner == CLI_NO_PROGRAM ? "" :
-		 list->program[run->corunner].name);
+		 how[run->kind],
+		 run->corunner == CLI_NO_PROGRAM ?
+			 "" :
+			 list->program[run->corunner].name);
 	return buf;
 }
 

@@ -21,13 +21,14 @@
 #include "np_queue.h"
 
 #define MAX_TIME_POINTS 256 /* drawn; windows are merged to stay below */
-#define CURVE_SEGMENTS 100 /* of the line for a fitted curve */
+#define CURVE_SEGMENTS 100  /* of the line for a fitted curve */
 
 /* Styles of np_figure_add_shape(). */
 enum { STYLE_MEASURED, STYLE_FIT };
 
 const char *const cli_plot_part_names[CLI_PLOT_PARTS] = {
-	[CLI_PLOT_LATENCY] = "latency", [CLI_PLOT_CURVE] = "curve",
+	[CLI_PLOT_LATENCY] = "latency",
+	[CLI_PLOT_CURVE] = "curve",
 	[CLI_PLOT_TIME] = "time",
 };
 

@@ -5,8 +5,12 @@
 #include "np_figure.h"
 #include "np_run_summary.h"
 
-enum cli_plot_part { CLI_PLOT_LATENCY, CLI_PLOT_CURVE, CLI_PLOT_TIME,
-		     CLI_PLOT_PARTS };
+enum cli_plot_part {
+	CLI_PLOT_LATENCY,
+	CLI_PLOT_CURVE,
+	CLI_PLOT_TIME,
+	CLI_PLOT_PARTS
+};
 /* "latency", "curve", "time" */
 extern const char *const cli_plot_part_names[CLI_PLOT_PARTS];
 

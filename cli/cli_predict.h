@@ -16,8 +16,8 @@
 struct cli_prediction {
 	size_t victim, n_corunners, corunner[CLI_PREDICT_MAX_CO];
 	enum np_scope scope;
-	int rc;		   /* 0 or -errno of np_predict() */
-	struct np_err why; /* if rc is not 0 */
+	int rc;			     /* 0 or -errno of np_predict() */
+	struct np_err why;	     /* if rc is not 0 */
 	struct np_prediction result; /* valid if rc is 0 */
 };
 

@@ -42,9 +42,9 @@ int cli_print_json(const char *command, json_object *output)
 	json_object_object_foreach(output, key, value)
 		json_object_object_add(all, key, json_object_get(value));
 	json_object_put(output);
-	text = json_object_to_json_string_ext(all,
-		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-		JSON_C_TO_STRING_NOSLASHESCAPE);
+	text = json_object_to_json_string_ext(
+		all, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+			     JSON_C_TO_STRING_NOSLASHESCAPE);
 	rc = text ? CLI_DONE : cli_fail("out of memory");
 	if (text)
 		puts(text);

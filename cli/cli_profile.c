@@ -167,8 +167,9 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 {
 	char user[CLI_NUMBER_LEN];
 
-	snprintf(buf, len, "%s", owner == NP_STORE_PUBLISHED ? "published" :
-				 cli_user(uid, user));
+	snprintf(buf, len, "%s",
+		 owner == NP_STORE_PUBLISHED ? "published" :
+					       cli_user(uid, user));
 	return buf;
 }
 
@@ -241,9 +242,8 @@ find_calibration(struct cli_store *store, const char *cluster,
 		}
 	free_calibration(oldest);
 	oldest->fabric = fabric;
-	oldest->found = !np_fabric_store_load_of(store->store, cluster, NULL,
-						 of, &oldest->calibration,
-						 NULL);
+	oldest->found = !np_fabric_store_load_of(
+		store->store, cluster, NULL, of, &oldest->calibration, NULL);
 	store->oldest = (store->oldest + 1) % CLI_CALIBRATIONS;
 	return oldest;
 }
@@ -471,8 +471,8 @@ double cli_noise_limit(const struct np_mean *a, const struct np_mean *b)
 const char *cli_use_name(const struct np_run_summary *profile)
 {
 	static const char *const names[] = {
-		[NP_USE_UNKNOWN] = "unknown", [NP_USE_LIGHT] = "light",
-		[NP_USE_MODERATE] = "moderate", [NP_USE_HEAVY] = "heavy",
+		[NP_USE_UNKNOWN] = "unknown",	  [NP_USE_LIGHT] = "light",
+		[NP_USE_MODERATE] = "moderate",	  [NP_USE_HEAVY] = "heavy",
 		[NP_USE_SATURATED] = "saturated",
 	};
 
@@ -482,7 +482,8 @@ const char *cli_use_name(const struct np_run_summary *profile)
 const char *cli_phase_name(enum np_phase_kind kind)
 {
 	static const char *const names[] = {
-		[NP_PHASE_UNKNOWN] = "unknown", [NP_PHASE_STEADY] = "steady",
+		[NP_PHASE_UNKNOWN] = "unknown",
+		[NP_PHASE_STEADY] = "steady",
 		[NP_PHASE_PHASES] = "phases",
 	};
 
@@ -509,9 +510,12 @@ static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 				   size_t size)
 {
 	static const char *const names[NP_NIC_KINDS] = {
-		[NP_NIC_WAIT] = "ticks of waiting", [NP_NIC_PAUSE] = "pauses",
-		[NP_NIC_ECN] = "ECN marks", [NP_NIC_CNP] = "notifications",
-		[NP_NIC_DISCARD] = "discards", [NP_NIC_RETRY] = "retries",
+		[NP_NIC_WAIT] = "ticks of waiting",
+		[NP_NIC_PAUSE] = "pauses",
+		[NP_NIC_ECN] = "ECN marks",
+		[NP_NIC_CNP] = "notifications",
+		[NP_NIC_DISCARD] = "discards",
+		[NP_NIC_RETRY] = "retries",
 	};
 	bool known = false;
 

@@ -95,7 +95,8 @@ static void begin_program(struct np_words *line, struct cli_program_list *list)
 	program = &list->program[list->n++];
 	*program = (struct cli_program){
 		.line = line->line,
-		.begins_sec = NAN, .takes_sec = NAN, /* not given yet */
+		.begins_sec = NAN,
+		.takes_sec = NAN, /* not given yet */
 	};
 	strcpy(program->name, name);
 }

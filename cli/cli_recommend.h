@@ -11,7 +11,7 @@
 
 /* Two applications on one leaf switch, one of them the subject of the list. */
 struct cli_pair {
-	const char *app;	/* the other application; borrowed */
+	const char *app;	 /* the other application; borrowed */
 	size_t victim, corunner; /* indices into the known applications */
 	struct np_prediction prediction; /* slowdown of the victim */
 };

@@ -61,8 +61,8 @@ static int read_all(int fd, double until, char *buf, size_t len)
 			return -ETIMEDOUT;
 		if (poll(&p, 1, (int)(1000 * left) + 1) <= 0)
 			continue;
-		got = read(fd, room ? buf + used : rest, room ?
-			   len - 1 - used : sizeof(rest));
+		got = read(fd, room ? buf + used : rest,
+			   room ? len - 1 - used : sizeof(rest));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -94,8 +94,7 @@ static int reap(pid_t pid, double until, int rc)
 		waitpid(pid, &status, 0);
 		return rc;
 	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) :
-				   128 + WTERMSIG(status);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* The time limit is for the whole run, output and exit together. */
@@ -208,8 +207,8 @@ static uint32_t version_of(char *program, const char *option)
 	char text[1024];
 	uint32_t version = 0;
 
-	if (cli_spawn((char *[]){ program, (char *)option, NULL },
-		      TIMEOUT_SEC, text, sizeof(text)))
+	if (cli_spawn((char *[]){ program, (char *)option, NULL }, TIMEOUT_SEC,
+		      text, sizeof(text)))
 		return 0;
 	return cli_version_parse(text, &version) ? version : 0;
 }
@@ -227,8 +226,8 @@ void cli_slurm_installed(struct cli_slurm *s)
 	};
 
 	for (size_t i = 0; !s->installed && i < NP_ARRAY_SIZE(ways); i++) {
-		s->installed = version_of((char *)ways[i].program,
-					  ways[i].option);
+		s->installed =
+			version_of((char *)ways[i].program, ways[i].option);
 		snprintf(s->installed_of, sizeof(s->installed_of), "%s",
 			 ways[i].name);
 	}
@@ -245,8 +244,9 @@ static const struct setting {
 	const char *key;
 	size_t at, len;
 } settings[] = {
-#define AT(member) offsetof(struct cli_slurm, member), \
-	sizeof(((struct cli_slurm *)0)->member)
+#define AT(member) \
+	offsetof(struct cli_slurm, member), \
+		sizeof(((struct cli_slurm *)0)->member)
 	{ "PluginDir", AT(plugin_dirs) },
 	{ "JobSubmitPlugins", AT(job_submit) },
 	{ "SlurmUser", AT(user) },
@@ -291,8 +291,9 @@ static void take_printed(struct cli_slurm *s, const char *text)
 /* May more pairs follow this key on its line? Slurm takes one otherwise. */
 static bool begins_record(const char *key)
 {
-	static const char *const keys[] = { "NodeName", "PartitionName",
-		"DownNodes", "NodeSet", "FrontendName", "PowerAction" };
+	static const char *const keys[] = { "NodeName",	    "PartitionName",
+					    "DownNodes",    "NodeSet",
+					    "FrontendName", "PowerAction" };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++)
 		if (!strcasecmp(key, keys[i]))
@@ -329,8 +330,8 @@ static int take_line(void *arg, const struct np_slurm_line *line,
 		if (first)
 			record = begins_record(p.key);
 		else if (!record && !*wrong.text)
-			np_errf(&wrong,
-				0, "%s:%u: %.64s: expected one Key=Value in a line",
+			np_errf(&wrong, 0,
+				"%s:%u: %.64s: expected one Key=Value in a line",
 				line->path, line->number, p.key);
 	}
 	if (!np_slurm_is_blank(text) && !*wrong.text)
@@ -373,8 +374,8 @@ void cli_slurm_read(struct cli_slurm *s)
 	int rc;
 
 	*s = (struct cli_slurm){ .responds = false };
-	snprintf(s->conf, sizeof(s->conf), "%s", conf && *conf ? conf :
-		 NP_SYSCONFDIR "/slurm.conf");
+	snprintf(s->conf, sizeof(s->conf), "%s",
+		 conf && *conf ? conf : NP_SYSCONFDIR "/slurm.conf");
 	cli_slurm_installed(s);
 	if (text && !cli_spawn(argv, TIMEOUT_SEC, text, MAX_CONFIG)) {
 		s->responds = true;

@@ -23,7 +23,7 @@ struct cli_slurm {
 	char job_submit[512];	    /* JobSubmitPlugins */
 	char user[64];		    /* SlurmUser */
 	char cluster[128], controller[256];
-	char parameters[1024];	     /* SlurmctldParameters */
+	char parameters[1024]; /* SlurmctldParameters */
 	/* why slurm.conf cannot be read, or what is wrong with a line of it */
 	char conf_error[NP_ERR_LEN];
 	uint32_t running;   /* version of the running slurmctld; 0: unknown */

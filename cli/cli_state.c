@@ -50,8 +50,9 @@ const char *cli_age(double date, double now, char *buf, size_t len)
 			 "%s in the future: the clocks of the hosts differ",
 			 cli_sec(date - now, text));
 	else
-		snprintf(buf, len, "%s ago", cli_setting_sec(
-			 now > date ? round(now - date) : 0, text));
+		snprintf(buf, len, "%s ago",
+			 cli_setting_sec(now > date ? round(now - date) : 0,
+					 text));
 	return buf;
 }
 

@@ -129,7 +129,10 @@ static void three_digits(double v, char *buf, size_t len)
 {
 	/* The limits allow for rounding: 9.996 is "10.0", not "10.00". */
 	if (v < LARGE)
-		snprintf(buf, len, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0,
+		snprintf(buf, len, "%.*f",
+			 v < 9.995 ? 2 :
+			 v < 99.95 ? 1 :
+				     0,
 			 v);
 	else
 		snprintf(buf, len, "%.3g", v);
@@ -240,7 +243,7 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER_LEN])
 /* A rate with so many digits, in the unit in which it is below 1000. */
 static const char *format_rate(double v, int digits, char buf[CLI_NUMBER_LEN])
 {
-	static const char *const unit[] = { "B/s", "kB/s", "MB/s", "GB/s",
+	static const char *const unit[] = { "B/s",  "kB/s", "MB/s", "GB/s",
 					    "TB/s", "PB/s", "EB/s" };
 	size_t i = 0;
 
@@ -302,7 +305,7 @@ const char *cli_change(double change, char buf[CLI_NUMBER_LEN])
  * impossible.
  */
 static const char *format_date(const char *format, double date,
-			   char buf[CLI_NUMBER_LEN])
+			       char buf[CLI_NUMBER_LEN])
 {
 	time_t t = date > 0 && date < 1e12 ? (time_t)date : 0;
 	struct tm tm;
@@ -384,7 +387,8 @@ int cli_columns(void)
 		if (!isatty(STDOUT_FILENO))
 			return CLI_UNLIMITED;
 		n = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col ?
-		    OUTPUT_COLUMNS : size.ws_col;
+			    OUTPUT_COLUMNS :
+			    size.ws_col;
 	}
 	return n > MIN_COLUMNS ? (int)n : MIN_COLUMNS;
 }
@@ -451,8 +455,8 @@ void cli_print_sec(double sec, int width)
 /* Cuts between characters, never within the bytes of one. */
 const char *cli_truncate(const char *text, size_t width, char *buf, size_t len)
 {
-	size_t i = 0, columns = 0, max = cli_width(text) > width ? width - 1 :
-								   width;
+	size_t i = 0, columns = 0,
+	       max = cli_width(text) > width ? width - 1 : width;
 
 	for (; text[i] && i + 4 < len; i++) {
 		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
@@ -470,9 +474,10 @@ const char *cli_truncate(const char *text, size_t width, char *buf, size_t len)
 static bool begins_with_unit(const char *text)
 {
 	static const char *const units[] = {
-		"%", "ns", "us", "\302\265s", "ms", "s", "min", "h", "days", "B",
-		"KiB", "MiB", "GiB", "TiB", "B/s", "kB/s", "MB/s", "GB/s", "TB/s",
-		"PB/s", "EB/s", "GHz",
+		"%",	"ns",	"us",	"\302\265s", "ms",   "s",
+		"min",	"h",	"days", "B",	     "KiB",  "MiB",
+		"GiB",	"TiB",	"B/s",	"kB/s",	     "MB/s", "GB/s",
+		"TB/s", "PB/s", "EB/s", "GHz",
 	};
 	size_t len = strcspn(text, " ,.;:)");
 
@@ -538,15 +543,14 @@ static int wants_colour(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return !for_file && isatty(STDOUT_FILENO) &&
-	       !(no_color && *no_color) &&
+	return !for_file && isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
 	       term && *term && strcmp(term, "dumb");
 }
 
 const char *cli_colour(enum cli_colour c)
 {
 	static const char *const codes[] = {
-		[CLI_PLAIN] = "\033[0m", [CLI_BOLD] = "\033[1m",
+		[CLI_PLAIN] = "\033[0m",  [CLI_BOLD] = "\033[1m",
 		[CLI_GREEN] = "\033[32m", [CLI_YELLOW] = "\033[33m",
 		[CLI_RED] = "\033[31m",
 	};
@@ -559,8 +563,8 @@ void cli_print_bar(FILE *f, double share, int width)
 {
 	/* Unicode's left blocks of one to seven eighths. */
 	static const char *const eighths[] = {
-		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b",
-		"\u258a", "\u2589",
+		"",	  "\u258f", "\u258e", "\u258d",
+		"\u258c", "\u258b", "\u258a", "\u2589",
 	};
 	int steps = cli_utf8() ? 8 : 1;
 	int n = (int)(share * width * steps + 0.5), column = 0;
@@ -580,12 +584,18 @@ void cli_print_bar(FILE *f, double share, int width)
 static const char *entity(char c)
 {
 	switch (c) {
-	case '&': return "&amp;";
-	case '<': return "&lt;";
-	case '>': return "&gt;";
-	case '"': return "&quot;";
-	case '\'': return "&#39;";
-	default: return NULL;
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return NULL;
 	}
 }
 

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #define CLI_NUMBER_LEN 32 /* bytes of any number, date or user below */
-#define CLI_LINES 23 /* a screen of 24 lines, minus the prompt */
+#define CLI_LINES 23	  /* a screen of 24 lines, minus the prompt */
 
 /* ---- numbers, dates and users ---- */
 
@@ -92,14 +92,15 @@ void cli_wrap_after(FILE *f, const char *text, int indent, size_t column);
  * Print text like cli_wrap(), in a colour. cli_printf() prints to standard
  * output.
  */
-__attribute__((format(printf, 4, 5)))
-void cli_fprintf(FILE *f, enum cli_colour colour, int indent,
-		 const char *format, ...);
+__attribute__((format(printf, 4, 5))) void cli_fprintf(FILE *f,
+						       enum cli_colour colour,
+						       int indent,
+						       const char *format, ...);
 #define cli_printf(...) cli_fprintf(stdout, __VA_ARGS__)
 
 /* Append text to buf, of len bytes; what does not fit is cut off. */
-__attribute__((format(printf, 3, 4)))
-void cli_appendf(char *buf, size_t len, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void cli_appendf(char *buf, size_t len,
+						       const char *format, ...);
 
 /* Columns that text takes on the terminal. */
 size_t cli_width(const char *text);
@@ -137,8 +138,8 @@ void cli_print_html(FILE *f, const char *text);
  * Print the heading of a table: an empty line, then a bold one. cli_heading()
  * prints to standard output.
  */
-__attribute__((format(printf, 2, 3)))
-void cli_fheading(FILE *f, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void
+cli_fheading(FILE *f, const char *format, ...);
 #define cli_heading(...) cli_fheading(stdout, __VA_ARGS__)
 
 /* Print a bar that fills a share (0 to 1) of width columns, then blanks. */
@@ -149,7 +150,7 @@ void cli_print_bar(FILE *f, double share, int width);
  * the text is "".
  */
 #define CLI_LABEL_COLUMNS 11
-__attribute__((format(printf, 3, 4)))
-void cli_print_labelled(FILE *f, const char *label, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void
+cli_print_labelled(FILE *f, const char *label, const char *format, ...);
 
 #endif

@@ -16,13 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_analysis.h"
 #include "cli_json_put.h"
 #include "cli_loggps.h"
 #include "cli_options.h"
 #include "cli_predictions.h"
 #include "cli_print.h"
 #include "cli_text.h"
-#include "cli_analysis.h"
 #include "np_accuracy.h"
 #include "np_evaluate.h"
 #include "np_measured.h"
@@ -49,10 +49,10 @@ struct accuracy_opt {
 	struct names only;    /* only cases with one of these programs */
 	double up_to; /* largest measured slowdown, fraction; infinite: any */
 	struct np_predict_opt predict;
-	bool cases; /* list every case */
+	bool cases;		 /* list every case */
 	const char *predictions; /* file of external predictions, or NULL */
 	struct cli_predictions external; /* contents of that file */
-	const char *traces; /* directory with a trace per program, or NULL */
+	const char *traces;   /* directory with a trace per program, or NULL */
 	struct np_loggps net; /* where the traces ran; G_ns < 0: unknown */
 	struct np_err net_note; /* that net was measured, and when; or "" */
 };
@@ -269,8 +269,11 @@ static int run_external(struct accuracy_file *file,
 
 		for (size_t k = 0; k < set->n_rows; k++, row++) {
 			const struct np_measured_case *pair = &set->row[k];
-			const struct cli_predicted *found = pair->n_co != 1 ?
-				NULL : cli_predictions_find(&opt->external,
+			const struct cli_predicted *found =
+				pair->n_co != 1 ?
+					NULL :
+					cli_predictions_find(
+						&opt->external,
 						set->app[pair->victim].name,
 						set->app[pair->co[0]].name);
 
@@ -288,8 +291,7 @@ static int check_external(const struct accuracy_file *file,
 {
 	for (size_t i = 0; i < opt->external.n; i++) {
 		const struct cli_predicted *predicted = &opt->external.row[i];
-		const char *both[] = { predicted->victim,
-				       predicted->corunner };
+		const char *both[] = { predicted->victim, predicted->corunner };
 
 		for (size_t k = 0; k < NP_ARRAY_SIZE(both); k++)
 			if (!known_name(&file->measured, both[k]))
@@ -350,8 +352,9 @@ static int score_model(const struct np_scored *scored, size_t n,
 	line->model = run->name;
 	line->constant = NAN;
 	line->why = run->why;
-	return rc ? rc : np_accuracy_score_constant(scored, n, &constant,
-						    &line->baseline);
+	return rc ? rc :
+		    np_accuracy_score_constant(scored, n, &constant,
+					       &line->baseline);
 }
 
 /*
@@ -563,7 +566,8 @@ static void put_cases(json_object *in, const struct accuracy_file *file)
 			put_case(all, &file->selected[i], &file->run[r]);
 }
 
-#define SCORE "model|cases|mean_error_points|median_error_points|" \
+#define SCORE \
+	"model|cases|mean_error_points|median_error_points|" \
 	"max_error_points|bias_points|within_10_points|beyond_20_points|" \
 	"recall|precision|coverage|median_width_points|constant_error_points"
 
@@ -703,8 +707,9 @@ static int take_seed(char *text, void *to, struct np_err *err)
 	struct accuracy_opt *opt = to;
 
 	return np_whole_parse(text, UINT64_MAX, &opt->predict.seed) ?
-	       np_errf(err, -EINVAL, "--seed=%.40s: expected a whole number",
-		       text) : 0;
+		       np_errf(err, -EINVAL,
+			       "--seed=%.40s: expected a whole number", text) :
+		       0;
 }
 
 #define AT(member) offsetof(struct accuracy_opt, member)
@@ -778,11 +783,11 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 {
 	/* strict: no fallback to another model, which has its own line. */
 	struct accuracy_opt opt = {
-		.predict = { .replicates = REPLICATES, .seed = 1,
+		.predict = { .replicates = REPLICATES,
+			     .seed = 1,
 			     .strict = true },
 		.up_to = INFINITY,
-		.net = { .L_ns = NAN, .G_ns = -1,
-			 .S = NP_LOGGPS_NO_RENDEZVOUS },
+		.net = { .L_ns = NAN, .G_ns = -1, .S = NP_LOGGPS_NO_RENDEZVOUS },
 	};
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options given;
@@ -794,8 +799,7 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 	file = calloc(given.n_apps, sizeof(*file));
 	rc = file ? 0 : np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc && opt.predictions)
-		rc = cli_predictions_read(opt.predictions, &opt.external,
-					  &err);
+		rc = cli_predictions_read(opt.predictions, &opt.external, &err);
 	for (size_t i = 0; !rc && i < given.n_apps; i++)
 		rc = score_file(given.apps[i], &opt, &file[i], &err);
 	if (!rc && *opt.net_note.text)
@@ -815,39 +819,40 @@ const struct cli_cmd cmd_accuracy = {
 	.name = "accuracy",
 	.args = "[OPTION]... FILE...",
 	.help = "compare the models with measured pairs of programs",
-	.text =
-"Predicts every pair of programs in FILE, netprof-pairs(5), with each model,\n"
-"and compares the predictions with the measurements.\n\n"
-"  --model=M,...      only these models; the model zero is always included\n"
-"  --without=APP,...  exclude cases with one of these programs\n"
-"  --only=APP,...     only cases with one of these programs\n"
-"  --up-to=PERCENT    only cases with at most this measured slowdown\n"
-"  --predictions=FILE  also score the predictions in FILE. Each line has a\n"
-"                     victim, a co-runner, the slowdown in percent and,\n"
-"                     optionally, the two ends of a 90 % interval. Of the\n"
-"                     models, only " NP_MODEL_DEFAULT " is scored with them, unless\n"
-"                     --model names others\n"
-"  --cases            also list each case with its predictions\n"
-"  --traces=DIR       DIR/APP is the trace or execution graph of a program, for\n"
-"                     models that need one\n"
-"  --latency=TIME, --per-byte=TIME\n"
-"                     latency and time per byte of the network on which the\n"
-"                     traces were recorded (default: what netprof loggps\n"
-"                     measured)\n"
-"  --seed=N           seed of the bootstrap that makes the intervals\n"
-"  --json, --parsable output for programs; --parsable separates fields by |\n\n"
-"Errors are percentage points of slowdown: mean, median and max of the absolute\n"
-"error, and bias (predicted minus measured).  <=10, >20: share of the cases with\n"
-"an absolute error up to 10 points, and beyond 20.  recall, prec.: recall and\n"
-"precision in finding cases slowed by 10 % or more.  cover: share of the 90 %\n"
-"intervals that contain the measured value; width: their median width in points.\n"
-"\"constant\" is the best constant for all cases, chosen from the measured values\n"
-"themselves.  In brackets, where not all cases could be predicted: how many\n"
-"could, and the mean error of the best constant for these.",
+	.text = "Predicts every pair of programs in FILE, netprof-pairs(5), with each model,\n"
+		"and compares the predictions with the measurements.\n\n"
+		"  --model=M,...      only these models; the model zero is always included\n"
+		"  --without=APP,...  exclude cases with one of these programs\n"
+		"  --only=APP,...     only cases with one of these programs\n"
+		"  --up-to=PERCENT    only cases with at most this measured slowdown\n"
+		"  --predictions=FILE  also score the predictions in FILE. Each line has a\n"
+		"                     victim, a co-runner, the slowdown in percent and,\n"
+		"                     optionally, the two ends of a 90 % interval. Of the\n"
+		"                     models, only " NP_MODEL_DEFAULT
+		" is scored with them, unless\n"
+		"                     --model names others\n"
+		"  --cases            also list each case with its predictions\n"
+		"  --traces=DIR       DIR/APP is the trace or execution graph of a program, for\n"
+		"                     models that need one\n"
+		"  --latency=TIME, --per-byte=TIME\n"
+		"                     latency and time per byte of the network on which the\n"
+		"                     traces were recorded (default: what netprof loggps\n"
+		"                     measured)\n"
+		"  --seed=N           seed of the bootstrap that makes the intervals\n"
+		"  --json, --parsable output for programs; --parsable separates fields by |\n\n"
+		"Errors are percentage points of slowdown: mean, median and max of the absolute\n"
+		"error, and bias (predicted minus measured).  <=10, >20: share of the cases with\n"
+		"an absolute error up to 10 points, and beyond 20.  recall, prec.: recall and\n"
+		"precision in finding cases slowed by 10 % or more.  cover: share of the 90 %\n"
+		"intervals that contain the measured value; width: their median width in points.\n"
+		"\"constant\" is the best constant for all cases, chosen from the measured values\n"
+		"themselves.  In brackets, where not all cases could be predicted: how many\n"
+		"could, and the mean error of the best constant for these.",
 	.examples =
-"  netprof accuracy doc/validation/pairs/main.json\n"
-"  netprof accuracy --model=mutual,queue --cases results.pairs.json\n",
-	.takes = CLI_TAKES_FORMAT, .own = options,
+		"  netprof accuracy doc/validation/pairs/main.json\n"
+		"  netprof accuracy --model=mutual,queue --cases results.pairs.json\n",
+	.takes = CLI_TAKES_FORMAT,
+	.own = options,
 	.required_arg = "a file of measured pairs, netprof-pairs(5)",
 	.max_args = CLI_ANY,
 	.run = run_accuracy,

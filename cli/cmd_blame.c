@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_gauges.h"
 #include "cli_diagnosis.h"
+#include "cli_gauges.h"
 #include "cli_json_put.h"
 #include "cli_print.h"
 #include "cli_state.h"
 #include "np_job_cost.h"
 
-#define MAX_ROWS 15 /* of each table in text output */
+#define MAX_ROWS 15    /* of each table in text output */
 #define NAME_BYTES 256 /* of a leaf switch or a node */
 #define GAUGE_NAME_BYTES 128
 /*
@@ -253,7 +253,7 @@ static void add_leaves_and_nodes(json_object *parent,
 static const struct cli_table table = {
 	"Slowed|By|Runs|NodeHours|Low|High",
 	{ { "pairs", "slowed|by|runs|node_hours/mean|node_hours/low|"
-	    "node_hours/high" } },
+		     "node_hours/high" } },
 };
 
 static int print_data(const struct np_acct *acct,
@@ -516,22 +516,20 @@ const struct cli_cmd cmd_blame = {
 	.args = "[--since=AGE] [--json|--parsable|--metrics [-o FILE]] "
 		"[--accounting=FILE [--topology=FILE]]",
 	.help = "show which applications, leaf switches and nodes cost the most time",
-	.text =
-"Shows, from Slurm's accounting of recent days, which applications (users and\n"
-"job names) lost the most node-hours to which others on their leaf switches, on\n"
-"which leaf switches this happened, and on which nodes jobs took longer than the\n"
-"same jobs elsewhere.  The jobs need not have been measured.  Differences that\n"
-"may be due to chance are omitted.\n\n"
-"  --since=AGE         how far back, such as 36h (default 7d, at most 92d)\n"
-"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
-"  --metrics           print gauges for a monitoring system, like netprof metrics\n"
-"  -o, --output=FILE   with --metrics, replace FILE atomically\n"
-"  --accounting=FILE   read the output of sacct --parsable2 or --json from FILE\n"
-"  --topology=FILE     with --accounting, read the output of scontrol show\n"
-"                      topology from FILE",
-	.examples =
-"  netprof blame\n"
-"  netprof blame --since=1d --json | jq .nodes\n",
+	.text = "Shows, from Slurm's accounting of recent days, which applications (users and\n"
+		"job names) lost the most node-hours to which others on their leaf switches, on\n"
+		"which leaf switches this happened, and on which nodes jobs took longer than the\n"
+		"same jobs elsewhere.  The jobs need not have been measured.  Differences that\n"
+		"may be due to chance are omitted.\n\n"
+		"  --since=AGE         how far back, such as 36h (default 7d, at most 92d)\n"
+		"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
+		"  --metrics           print gauges for a monitoring system, like netprof metrics\n"
+		"  -o, --output=FILE   with --metrics, replace FILE atomically\n"
+		"  --accounting=FILE   read the output of sacct --parsable2 or --json from FILE\n"
+		"  --topology=FILE     with --accounting, read the output of scontrol show\n"
+		"                      topology from FILE",
+	.examples = "  netprof blame\n"
+		    "  netprof blame --since=1d --json | jq .nodes\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_OUTPUT,
 	.own = own_options,
 	.run = run_blame,

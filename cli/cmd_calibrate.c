@@ -27,15 +27,15 @@
 #include "np_calibrate.h"
 #include "np_clock.h"
 #include "np_conf.h"
-#include "np_run_summary.h"
 #include "np_fabric_store.h"
 #include "np_profile.h"
+#include "np_run_summary.h"
 #include "np_store.h"
 #include "np_text.h"
 #include "np_topo.h"
 
 struct calibrate_opt {
-	const char *levels; /* "default", "all" or names of levels */
+	const char *levels;  /* "default", "all" or names of levels */
 	uint32_t n_selected; /* levels in the table of slowdowns */
 	/*
 	 * Length of a measurement without and with probes. probe_seconds 0:
@@ -210,8 +210,8 @@ static void print_sharing(const struct np_calibrate *calibrate)
 		print_mean(&loss, 100);
 		print_mean(&sharing, 1);
 		if (sharing.n > 1)
-			printf(" +- %.2f (n %u)",
-			       sharing.sd / sqrt(sharing.n), sharing.n);
+			printf(" +- %.2f (n %u)", sharing.sd / sqrt(sharing.n),
+			       sharing.n);
 		putchar('\n');
 	}
 }
@@ -246,10 +246,10 @@ static void print_matrix(const struct np_calibrate *calibrate,
 	for (size_t v = 0; v < n; v++) {
 		printf("%-20.20s", name[level[v].index]);
 		for (size_t p = 0; p < n; p++) {
-			struct np_mean mean = np_cal_matrix(
-				calibrate, calibrate->scope,
-				selected[level[v].index],
-				selected[level[p].index]);
+			struct np_mean mean =
+				np_cal_matrix(calibrate, calibrate->scope,
+					      selected[level[v].index],
+					      selected[level[p].index]);
 
 			print_mean(&mean, 100);
 		}
@@ -279,9 +279,9 @@ static void print_result(const struct np_calibrate *calibrate,
 /* Everything that one calibration of a fabric uses. */
 struct fabric_work {
 	const struct calibrate_opt *opt;
-	struct np_store *store; /* NULL with --output */
-	struct cli_alloc at;	/* the allocation in which it runs */
-	struct np_cal_srun steps; /* how helper steps are started */
+	struct np_store *store;	   /* NULL with --output */
+	struct cli_alloc at;	   /* the allocation in which it runs */
+	struct np_cal_srun steps;  /* how helper steps are started */
 	struct np_cal_query query; /* nodes, transport and versions */
 	struct np_cal_roles roles;
 	struct np_cal_state state;
@@ -315,7 +315,8 @@ static int check_store(struct fabric_work *work, struct np_err *err)
 	}
 	if (rc)
 		return rc == -ENOENT ? np_errf(err, rc, "%s: %s", store,
-					       strerror(-rc)) : rc;
+					       strerror(-rc)) :
+				       rc;
 	if (!work->opt->dry_run && faccessat(dir.fd, ".", W_OK, AT_EACCESS))
 		rc = np_errf(err, -errno,
 			     "%s: %s; only an administrator can store a "
@@ -341,7 +342,8 @@ static char *describe_setup(const struct fabric_work *work)
 
 	if (!f)
 		return NULL;
-	fprintf(f, "cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s across=%s/%s",
+	fprintf(f,
+		"cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s across=%s/%s",
 		work->at.cluster ? work->at.cluster : "", work->at.nodes,
 		roles->leaf, roles->victim.list,
 		roles->aggressor.n ? roles->aggressor.list : "",
@@ -405,8 +407,7 @@ static int load_state(struct fabric_work *work, const char *setup,
 	if (!rc) {
 		work->state = old;
 		t = (time_t)old.begun;
-		strftime(date, sizeof(date), "%Y-%m-%d %H:%M",
-			 localtime(&t));
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M", localtime(&t));
 		fprintf(stderr, "continuing the calibration begun on %s\n",
 			date);
 		return 0;
@@ -1049,37 +1050,37 @@ const struct cli_cmd cmd_calibrate = {
 	.name = "calibrate",
 	.args = "[OPTIONS] | --app=APP [OPTIONS] -- sbatch ...",
 	.help = "measure the fabric, or a program, under synthetic load",
-	.text =
-"Without --app: measures the fabric, for an administrator, inside an allocation\n"
-"of idle nodes (salloc -N8 --exclusive): its latencies when idle and under each\n"
-"load level, how much the levels slow each other, and how much of that is felt\n"
-"on the same nodes, on other nodes of a leaf switch, and across its uplink.\n"
-"Nothing else may use these leaf switches meanwhile.  It can be interrupted at\n"
-"any time; the same command on the same nodes continues.  Earlier calibrations\n"
-"are kept.\n\n"
-"  --levels=LIST        \"default\" (c0 to c7), \"all\" (the 40 of the\n"
-"                       publication) or levels separated by commas\n"
-"  --choose=N           if there are more levels, put N into the table\n"
-"                       (default 8)\n"
-"  --seconds=SEC        length of each measurement (default 3)\n"
-"  --probe-seconds=SEC  length of measurements with probes (default 5 times\n"
-"                       --seconds)\n"
-"  --repeats=N          repetitions of the table (default 3)\n"
-"  --scope=leaf|node    apply the load on other nodes of the leaf switch, or on\n"
-"                       the same nodes (default: leaf, if it has an effect)\n"
-"  --rail=NAME          measure on one of the nodes' rails (Rails in\n"
-"                       netprof.conf)\n"
-"  --output=FILE        write the result to FILE instead of the store\n"
-"  --fresh              discard what an interrupted calibration measured\n"
-"  --dry-run            print what would be measured and how long it would take\n\n"
-"With --app: submits the runs that the profile of a program still lacks, one\n"
-"after the other, each under the load level it needs.\n\n"
-"  --repeats=N          runs under each load level (default 2)\n"
-"  --dry-run            print the commands instead",
-	.examples =
-"  salloc -N8 --exclusive netprof calibrate\n"
-"  salloc -N8 --exclusive netprof calibrate --dry-run\n"
-"  netprof calibrate --app=lammps -- sbatch -N4 job.sh\n",
-	.takes = CLI_TAKES_COMMAND, .own = options, .max_args = CLI_ANY,
+	.text = "Without --app: measures the fabric, for an administrator, inside an allocation\n"
+		"of idle nodes (salloc -N8 --exclusive): its latencies when idle and under each\n"
+		"load level, how much the levels slow each other, and how much of that is felt\n"
+		"on the same nodes, on other nodes of a leaf switch, and across its uplink.\n"
+		"Nothing else may use these leaf switches meanwhile.  It can be interrupted at\n"
+		"any time; the same command on the same nodes continues.  Earlier calibrations\n"
+		"are kept.\n\n"
+		"  --levels=LIST        \"default\" (c0 to c7), \"all\" (the 40 of the\n"
+		"                       publication) or levels separated by commas\n"
+		"  --choose=N           if there are more levels, put N into the table\n"
+		"                       (default 8)\n"
+		"  --seconds=SEC        length of each measurement (default 3)\n"
+		"  --probe-seconds=SEC  length of measurements with probes (default 5 times\n"
+		"                       --seconds)\n"
+		"  --repeats=N          repetitions of the table (default 3)\n"
+		"  --scope=leaf|node    apply the load on other nodes of the leaf switch, or on\n"
+		"                       the same nodes (default: leaf, if it has an effect)\n"
+		"  --rail=NAME          measure on one of the nodes' rails (Rails in\n"
+		"                       netprof.conf)\n"
+		"  --output=FILE        write the result to FILE instead of the store\n"
+		"  --fresh              discard what an interrupted calibration measured\n"
+		"  --dry-run            print what would be measured and how long it would take\n\n"
+		"With --app: submits the runs that the profile of a program still lacks, one\n"
+		"after the other, each under the load level it needs.\n\n"
+		"  --repeats=N          runs under each load level (default 2)\n"
+		"  --dry-run            print the commands instead",
+	.examples = "  salloc -N8 --exclusive netprof calibrate\n"
+		    "  salloc -N8 --exclusive netprof calibrate --dry-run\n"
+		    "  netprof calibrate --app=lammps -- sbatch -N4 job.sh\n",
+	.takes = CLI_TAKES_COMMAND,
+	.own = options,
+	.max_args = CLI_ANY,
 	.run = run_calibrate,
 };

@@ -42,7 +42,8 @@
  * there are fewer of them, too.
  */
 #define BRIEF_SEC 10
-#define BRIEF_LEVELS "--levels=c4,c7 --repeats=1 --seconds=0.5 --probe-seconds=1"
+#define BRIEF_LEVELS \
+	"--levels=c4,c7 --repeats=1 --seconds=0.5 --probe-seconds=1"
 #define BRIEF_PAIRS "--times=10 --repeats=1"
 
 /*
@@ -355,8 +356,8 @@ static int run_all(FILE *f, const char *path, double sec)
 	fprintf(f, "netprof %s, check --fabric, %s nodes\n", NP_VERSION,
 		getenv("SLURM_JOB_NUM_NODES"));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(parts); i++) {
-		fprintf(stderr, "%zu of %zu: %s\n", i + 1,
-			NP_ARRAY_SIZE(parts), parts[i].title);
+		fprintf(stderr, "%zu of %zu: %s\n", i + 1, NP_ARRAY_SIZE(parts),
+			parts[i].title);
 		failed += run_part(f, &parts[i], sec, buf, &names) != 0;
 	}
 	free(buf);
@@ -414,7 +415,8 @@ static int fail_to_make(const char *dir, const char *slash, const char *name)
 static int set_owner_and_mode(int fd, const struct store_dir *p)
 {
 	return fd < 0 || fchown(fd, p->uid, p->gid) || fchmod(fd, p->mode) ?
-		-errno : 0;
+		     -errno :
+		     0;
 }
 
 /*
@@ -429,8 +431,8 @@ static int make_dir(int at, const char *store, const struct store_dir *p)
 	if (mkdirat(at, p->name, 0700))
 		return errno == EEXIST ? CLI_DONE :
 					 fail_to_make(store, "/", p->name);
-	fd = openat(at, p->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-		    O_CLOEXEC);
+	fd = openat(at, p->name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	rc = set_owner_and_mode(fd, p) ? fail_to_make(store, "/", p->name) :
 					 CLI_DONE;
 	if (fd >= 0)
@@ -449,11 +451,11 @@ static int open_store_dir(const char *store, const struct store_dir *p)
 {
 	bool made = !mkdir(store, 0700);
 	int fd = made || errno == EEXIST ?
-		open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+			 open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC) :
+			 -1;
 	struct stat st;
 
-	if (fd < 0 || (made && set_owner_and_mode(fd, p)) ||
-	    fstat(fd, &st)) {
+	if (fd < 0 || (made && set_owner_and_mode(fd, p)) || fstat(fd, &st)) {
 		fail_to_make(store, "", "");
 	} else if (st.st_uid || st.st_mode & 022) {
 		cli_fail("%s: owned by uid %u, mode %o; it must belong to root "
@@ -597,8 +599,8 @@ static int add_named(struct uids *u, char *const users[], size_t n)
 
 	for (size_t i = 0; rc < 0 && i < n; i++)
 		rc = cli_uid_of(users[i], &uid) ?
-			cli_fail("%.64s: no such user", users[i]) :
-			add_uid(u, uid);
+			     cli_fail("%.64s: no such user", users[i]) :
+			     add_uid(u, uid);
 	return rc;
 }
 
@@ -652,7 +654,8 @@ static int make_users(char *const users[], size_t n)
 static void print_finding(const struct cli_finding *f)
 {
 	static const enum cli_colour colours[] = {
-		[CLI_OK] = CLI_GREEN, [CLI_WARNING] = CLI_YELLOW,
+		[CLI_OK] = CLI_GREEN,
+		[CLI_WARNING] = CLI_YELLOW,
 		[CLI_PROBLEM] = CLI_RED,
 	};
 	char line[2 * CLI_CHECK_TEXT];
@@ -750,9 +753,8 @@ static int run_make_users(const struct cli_cmd *self, int argc, char **argv)
 /* --fabric=FILE [--seconds=SEC] */
 static int run_fabric(const struct cli_cmd *self, int argc, char **argv)
 {
-	static const struct np_option seconds = {
-		"seconds", NP_OPTION_SECONDS, 0, 1, 3600
-	};
+	static const struct np_option seconds = { "seconds", NP_OPTION_SECONDS,
+						  0, 1, 3600 };
 	const char *path = argv[1] + strlen("--fabric=");
 	const size_t n = strlen("--seconds=");
 	struct np_err err = NP_ERR_INIT;
@@ -788,9 +790,10 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "--make-users"))
 		return run_make_users(self, argc, argv);
 	if (store)
-		return argc == 2 ? make_store() :
-			cli_usage(self, "unexpected argument \"%.64s\"",
-				  argv[2]);
+		return argc == 2 ?
+			       make_store() :
+			       cli_usage(self, "unexpected argument \"%.64s\"",
+					 argv[2]);
 	if (versions && argc > 2 && *argv[2] == '-')
 		return cli_usage(self, "unexpected argument \"%.64s\"",
 				 argv[2]);
@@ -816,29 +819,28 @@ const struct cli_cmd cmd_check = {
 		"--make-store | --make-users [USER...] |\n"
 		"        --fabric=FILE [--seconds=SEC]",
 	.help = "check the installation, and say what to correct",
-	.text =
-"Checks the configuration, the versions of Slurm and of the plugins, the\n"
-"permissions of the store, the calibration, the profiles, and whether placement\n"
-"works.  Each line says ok, warning or problem, and what to do.  Any user may\n"
-"run it and sees what that user may read; it sees most as root on the host of\n"
-"slurmctld.  Exits with 1 if there is a problem.\n\n"
-"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
-"  --versions          only check whether the installed plugins, or these, fit\n"
-"                      the installed Slurm\n"
-"  --make-store        as root: make the store and its missing directories, for\n"
-"                      the installed Slurm\n"
-"  --make-users        as root: make the directories of these users in the store\n"
-"                      (of all users if none are named), before somebody else\n"
-"                      can take their names\n"
-"  --fabric=FILE       inside an allocation (salloc -N8 --exclusive): measure this\n"
-"                      network for half an hour, and write the results to a file\n"
-"                      that names no user and can be sent to the project\n"
-"  --seconds=SEC       length of each of these measurements (default 30)",
+	.text = "Checks the configuration, the versions of Slurm and of the plugins, the\n"
+		"permissions of the store, the calibration, the profiles, and whether placement\n"
+		"works.  Each line says ok, warning or problem, and what to do.  Any user may\n"
+		"run it and sees what that user may read; it sees most as root on the host of\n"
+		"slurmctld.  Exits with 1 if there is a problem.\n\n"
+		"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
+		"  --versions          only check whether the installed plugins, or these, fit\n"
+		"                      the installed Slurm\n"
+		"  --make-store        as root: make the store and its missing directories, for\n"
+		"                      the installed Slurm\n"
+		"  --make-users        as root: make the directories of these users in the store\n"
+		"                      (of all users if none are named), before somebody else\n"
+		"                      can take their names\n"
+		"  --fabric=FILE       inside an allocation (salloc -N8 --exclusive): measure this\n"
+		"                      network for half an hour, and write the results to a file\n"
+		"                      that names no user and can be sent to the project\n"
+		"  --seconds=SEC       length of each of these measurements (default 30)",
 	.examples =
-"  netprof check\n"
-"  netprof check --make-store        # as root\n"
-"  netprof check --versions\n"
-"  salloc -N8 --exclusive netprof check --fabric=fabric.txt\n",
+		"  netprof check\n"
+		"  netprof check --make-store        # as root\n"
+		"  netprof check --versions\n"
+		"  salloc -N8 --exclusive netprof check --fabric=fabric.txt\n",
 	.takes = CLI_TAKES_FORMAT,
 	.run = run_check,
 };

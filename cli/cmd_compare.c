@@ -23,12 +23,12 @@
 #define NAME_LEN (NP_APP_MAX + 64)
 
 struct side {
-	char name[NAME_LEN];	     /* "fft" or "fft:4000.0" */
-	struct np_runs found;	     /* of the application; owns all runs */
-	const struct np_record *run; /* the run; NULL: the application */
-	struct np_runs runs;	     /* the runs of this side; borrowed */
+	char name[NAME_LEN];	       /* "fft" or "fft:4000.0" */
+	struct np_runs found;	       /* of the application; owns all runs */
+	const struct np_record *run;   /* the run; NULL: the application */
+	struct np_runs runs;	       /* the runs of this side; borrowed */
 	struct np_run_summary profile; /* of only these runs */
-	struct np_sample latency;    /* of the run, or borrowed from profile */
+	struct np_sample latency; /* of the run, or borrowed from profile */
 	/*
 	 * Run time of the run if it succeeded; of an application: of its
 	 * successful runs without load, and without neighbours if there are
@@ -58,8 +58,8 @@ static bool counts_as_time(const struct side *side, size_t i,
 	if (record->level)
 		return false;
 	return with_neighbours ?
-	       use == NP_RUN_NEIGHBOURS || use == NP_RUN_LATENCY :
-	       use == NP_RUN_ALONE || use == NP_RUN_TIME;
+		       use == NP_RUN_NEIGHBOURS || use == NP_RUN_LATENCY :
+		       use == NP_RUN_ALONE || use == NP_RUN_TIME;
 }
 
 /* Is this one of the runs that the side describes? */
@@ -432,8 +432,9 @@ static void say_slower(const struct side *slow, const struct side *fast,
 	snprintf(buf, len, "%s took %s, %s %s%s.", slow->name,
 		 cli_sec(slow->run_sec.mean, sec), how, other,
 		 d >= CLI_MIN_NOISE && d < cli_noise_limit(&slow->run_sec,
-							&fast->run_sec) ?
-		 ", which may be chance" : "");
+							   &fast->run_sec) ?
+			 ", which may be chance" :
+			 "");
 }
 
 /*
@@ -544,12 +545,24 @@ static void date_range(const struct side *side, double *first, double *last)
 }
 
 /* The rows with measurements; rows with conditions follow them. */
-enum { TIME, RANGE, DEVIATION, RUNS, P50, P99, DELAYED, LOAD, START, TO,
-       N_ROWS };
+enum {
+	TIME,
+	RANGE,
+	DEVIATION,
+	RUNS,
+	P50,
+	P99,
+	DELAYED,
+	LOAD,
+	START,
+	TO,
+	N_ROWS
+};
 
 static const char *const labels[N_ROWS] = {
-	"Run time", "  range", "  deviation", "  of runs", "Latency p50",
-	"  p99", "Delayed probes", "Est. utilisation", "Start", "  to",
+	"Run time",    "  range", "  deviation",    "  of runs",
+	"Latency p50", "  p99",	  "Delayed probes", "Est. utilisation",
+	"Start",       "  to",
 };
 
 /* Only to the minute, which is enough to find a run and fits into a column. */
@@ -588,7 +601,8 @@ static double row_sec(const struct side *side, int row)
 		return probed ? np_sample_quantile(&side->latency, 0.5) : NAN;
 	case P99:
 		return probed ? np_sample_quantile(&side->latency, 0.99) : NAN;
-	default: return NAN;
+	default:
+		return NAN;
 	}
 }
 
@@ -960,9 +974,9 @@ static int find_newest(struct side *side)
 			    !record->level == !level)
 				side->run = record;
 		}
-	return side->run ? -1 :
-			   cli_fail("no run of %s has ended yet",
-				    side->found.app);
+	return side->run ?
+		     -1 :
+		     cli_fail("no run of %s has ended yet", side->found.app);
 }
 
 /*
@@ -1119,20 +1133,19 @@ const struct cli_cmd cmd_compare = {
 	.name = "compare",
 	.args = "[--json|--parsable] [--user=NAME|--published] APP[:RUN]...",
 	.help = "compare runs or applications side by side",
-	.text =
-"Why was it slow today?  Prints runs, or all runs of an application together,\n"
-"side by side: run times, latencies, neighbours, and every condition that was\n"
-"different, marked with a star.  The first line says which is slower, by how\n"
-"much, and whether that may be chance.  RUN is the name that netprof runs\n"
-"prints, or the number of the job.  A single APP:RUN is compared with the other\n"
-"runs of the same command; a single APP means its newest run.\n\n"
-"Options as for show.",
-	.examples =
-"  netprof compare fft\n"
-"  netprof compare fft:4000\n"
-"  netprof compare fft:4000 fft:3001\n"
-"  netprof compare fft halo\n",
+	.text = "Why was it slow today?  Prints runs, or all runs of an application together,\n"
+		"side by side: run times, latencies, neighbours, and every condition that was\n"
+		"different, marked with a star.  The first line says which is slower, by how\n"
+		"much, and whether that may be chance.  RUN is the name that netprof runs\n"
+		"prints, or the number of the job.  A single APP:RUN is compared with the other\n"
+		"runs of the same command; a single APP means its newest run.\n\n"
+		"Options as for show.",
+	.examples = "  netprof compare fft\n"
+		    "  netprof compare fft:4000\n"
+		    "  netprof compare fft:4000 fft:3001\n"
+		    "  netprof compare fft halo\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.required_arg = "an application", .max_args = CLI_ANY,
+	.required_arg = "an application",
+	.max_args = CLI_ANY,
 	.run = run_compare,
 };

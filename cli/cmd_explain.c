@@ -31,10 +31,10 @@
 /* Another job on its leaf switches. */
 struct neighbour {
 	uint32_t id, array, task; /* array 0: no array */
-	const char *app;    /* borrowed; "": unknown */
-	char leaves[256];   /* shared leaf switches */
-	double overlap_sec; /* only of a job that has ended */
-	double slowdown;    /* of the job by this neighbour alone, predicted, a
+	const char *app;	  /* borrowed; "": unknown */
+	char leaves[256];	  /* shared leaf switches */
+	double overlap_sec;	  /* only of a job that has ended */
+	double slowdown; /* of the job by this neighbour alone, predicted, a
 			       fraction; NaN: not known */
 };
 
@@ -48,7 +48,7 @@ struct measured_step {
 };
 
 struct explanation {
-	const char *word; /* the job, as the user wrote it */
+	const char *word;  /* the job, as the user wrote it */
 	uint32_t id, task; /* task NP_ACCOUNTING_NO_TASK: id is that of a job */
 	double now;	   /* seconds since 1970 */
 
@@ -58,7 +58,7 @@ struct explanation {
 	/* The last decision of placement. */
 	bool have_state;
 	struct np_state state;
-	struct np_err no_state; /* why it cannot be read, or "" */
+	struct np_err no_state;		/* why it cannot be read, or "" */
 	const struct np_state_job *job; /* the job in it; NULL: not there */
 
 	/* What placement recorded when the job ended. */
@@ -67,7 +67,7 @@ struct explanation {
 	struct np_err no_accounting; /* why it cannot be read, or "" */
 
 	/* Run records of the job. */
-	uid_t uid; /* whose records */
+	uid_t uid;	      /* whose records */
 	struct np_runs *runs; /* of each application that has any */
 	size_t n_runs;
 	struct measured_step *measured;
@@ -177,8 +177,9 @@ static int find_known(struct explanation *e, struct cli_store *s,
 		      struct cli_known *k, size_t *at)
 {
 	size_t self;
-	int rc = *e->job->app ? add_known(k, s, e->job->app, e->job->uid,
-					  &self) : -ENOENT;
+	int rc = *e->job->app ?
+			 add_known(k, s, e->job->app, e->job->uid, &self) :
+			 -ENOENT;
 
 	if (rc)
 		return np_errf(&e->not_predicted, rc,
@@ -197,7 +198,7 @@ static int find_known(struct explanation *e, struct cli_store *s,
 
 /* Predict the slowdown by each neighbour alone, and by all together. */
 static void predict_by_models(struct explanation *e, const struct cli_known *k,
-		       struct np_predictor *models, const size_t *at)
+			      struct np_predictor *models, const size_t *at)
 {
 	struct cli_prediction all = { .scope = NP_SCOPE_LEAF };
 	size_t unknown = 0;
@@ -406,7 +407,7 @@ static const char *state_of(const struct explanation *e)
 	       e->have_record ? "ended" :
 	       e->n_measured  ? "measured" :
 	       e->diagnosis.job->state == NP_ACCT_RUNNING ? "running" :
-						       "ended";
+							    "ended";
 }
 
 /* Warn if the last decision is too old to be in force. */
@@ -500,8 +501,8 @@ static void say_pending(const struct explanation *e)
 	const struct np_state_job *j = e->job;
 	char id[CLI_NUMBER_LEN], who[160], date[CLI_NUMBER_LEN];
 
-	snprintf(who, sizeof(who), "Job %s%s%s%s ", cli_job_name(
-			 j->id, j->array, j->task, id),
+	snprintf(who, sizeof(who), "Job %s%s%s%s ",
+		 cli_job_name(j->id, j->array, j->task, id),
 		 *j->app ? " (" : "", j->app, *j->app ? ")" : "");
 	if (!strcmp(j->action, "held"))
 		cli_printf(CLI_BOLD, 0,
@@ -773,7 +774,7 @@ static void say_recorded(const struct explanation *e)
  */
 struct agreement {
 	double predicted_sec;
-	double low_sec, high_sec; /* interval of the other answer */
+	double low_sec, high_sec;	/* interval of the other answer */
 	enum { LESS, AGREES, MORE } is; /* the prediction */
 };
 
@@ -790,9 +791,12 @@ static bool find_agreement(const struct explanation *e, struct agreement *out)
 	    b->verdict < NP_BLAME_CAUSE || !b->cause[NP_CAUSE_NETWORK].examined)
 		return false;
 	*out = (struct agreement){
-		.predicted_sec = sec, .low_sec = fmax(net->low, 0),
+		.predicted_sec = sec,
+		.low_sec = fmax(net->low, 0),
 		.high_sec = fmax(net->high, 0),
-		.is = sec < net->low ? LESS : sec > net->high ? MORE : AGREES,
+		.is = sec < net->low  ? LESS :
+		      sec > net->high ? MORE :
+					AGREES,
 	};
 	return true;
 }
@@ -832,7 +836,7 @@ static int print_ended(const struct explanation *e)
 				   "it: sbatch --netprofile=%s job.sh",
 				   *e->accounting.app ? e->accounting.app :
 							"NAME");
-	for (size_t i = e->n_measured; i-- > 0; )
+	for (size_t i = e->n_measured; i-- > 0;)
 		say_step(e, &e->measured[i]);
 	if (!isnan(e->slowdown) && e->n_neighbours) {
 		cli_print_labelled(stdout, "Predicted",
@@ -858,8 +862,9 @@ static int print_text(const struct explanation *e)
 		putchar('\n');
 	else if (e->diagnosis.job)
 		return CLI_DONE;
-	return !e->job ? print_ended(e) : e->job->pending ? print_pending(e) :
-							    print_running(e);
+	return !e->job	       ? print_ended(e) :
+	       e->job->pending ? print_pending(e) :
+				 print_running(e);
 }
 
 /* ---- output for programs ---- */
@@ -951,24 +956,25 @@ static void put_agreement(json_object *in, const struct explanation *e)
 /* The first fields of each row; up: path from its record to the root. */
 #define ABOUT(up) \
 	up "job|" up "state|" up "app|" up "leaves|" up "action|" up \
-	"applied|" up "held_sec|" up "predicted|" up "steps/0/run_sec|" up \
-	"steps/0/alone_sec|" up "steps/0/alone_runs|"
+	   "applied|" up "held_sec|" up "predicted|" up "steps/0/run_sec|" up \
+	   "steps/0/alone_sec|" up "steps/0/alone_runs|"
 #define HEAD \
 	"Job|State|App|Leaves|Action|Applied|HeldSec|Predicted|RunSec|" \
 	"AloneSec|AloneRuns|Other|OtherApp|OtherLeaves|OverlapSec|Victim|" \
 	"Slowdown"
 
 static const struct cli_table of_itself = {
-	HEAD, { { "", ABOUT("") "|||||" } },
+	HEAD,
+	{ { "", ABOUT("") "|||||" } },
 };
 
 static const struct cli_table of_others = {
 	HEAD,
 	{
-		{ "causes", ABOUT("../")
-		  "other|other_app|leaf||victim|slowdown" },
-		{ "neighbours", ABOUT("../")
-		  "job_id|app|leaves|overlap_sec||slowdown" },
+		{ "causes",
+		  ABOUT("../") "other|other_app|leaf||victim|slowdown" },
+		{ "neighbours",
+		  ABOUT("../") "job_id|app|leaves|overlap_sec||slowdown" },
 	},
 };
 
@@ -991,8 +997,8 @@ static int print_data(const struct explanation *e, enum cli_format format)
 	} else {
 		cli_put_text(j, "job", e->word);
 		cli_put_text(j, "state", state_of(e));
-		cli_put_text(j, "app", e->n_measured ? e->measured[0].run->app :
-			     "");
+		cli_put_text(j, "app",
+			     e->n_measured ? e->measured[0].run->app : "");
 	}
 	cli_diagnosis_json(j, &e->diagnosis);
 	list = cli_put_array(j, "steps");
@@ -1050,7 +1056,9 @@ static int find_alone(const struct explanation *e, const struct np_runs *runs,
 {
 	const struct np_record *like = m->run;
 	const struct np_run_summary_opt opt = {
-		.like = like, .fingerprint = like->fingerprint, .now = e->now,
+		.like = like,
+		.fingerprint = like->fingerprint,
+		.now = e->now,
 	};
 	struct np_runs others = { .n = 0 };
 	struct np_run_summary summary;
@@ -1134,8 +1142,8 @@ static void add_windows(struct windows *to, const struct np_record *r)
 	struct np_series *s = np_run_windows(r);
 
 	for (size_t i = 0; s && i < s->n; i++) {
-		double at_sec = r->start + ((double)i + 0.5) * s->width_sec -
-				to->start;
+		double at_sec =
+			r->start + ((double)i + 0.5) * s->width_sec - to->start;
 		double at = floor(at_sec / to->step_sec);
 
 		if (s->w[i].n && at >= 0 && at < (double)to->n)
@@ -1189,10 +1197,13 @@ static void judge_windows(const struct measured_step *m,
 		const struct np_moments *x = &w->m[i];
 		double error = SURE * np_moments_sd(x) / sqrt((double)x->n);
 
-		out->window[i] = x->n < LEAST_PROBES ? NAN :
-			x->mean - error <= most_sec ? 0 :
-			fmin((x->mean - usual_sec) /
-			     (delayed_sec - usual_sec), 1);
+		out->window[i] = x->n < LEAST_PROBES ?
+					 NAN :
+				 x->mean - error <= most_sec ?
+					 0 :
+					 fmin((x->mean - usual_sec) /
+						      (delayed_sec - usual_sec),
+					      1);
 	}
 }
 
@@ -1205,7 +1216,8 @@ static void summarise_probes(void *arg, uint32_t job_id, double start,
 {
 	const struct explanation *e = arg;
 	const struct measured_step *m = e->measured;
-	struct windows w = { .start = start, .step_sec = step_sec,
+	struct windows w = { .start = start,
+			     .step_sec = step_sec,
 			     .n = out->n };
 	struct np_hist *hist = np_hist_new();
 	double usual, share = NAN;
@@ -1295,8 +1307,8 @@ static bool is_requested(const struct explanation *e,
 {
 	if (e->task == NP_ACCOUNTING_NO_TASK)
 		return j->id == e->id;
-	return j->array == e->id && (rest ? cli_is_array_record(j->task) :
-					    j->task == e->task);
+	return j->array == e->id &&
+	       (rest ? cli_is_array_record(j->task) : j->task == e->task);
 }
 
 /*
@@ -1435,8 +1447,7 @@ static int find_in_accounting(struct explanation *e,
 }
 
 /* Returns the exit status. */
-static int print_explanation(struct explanation *e,
-			     const struct cli_options *o)
+static int print_explanation(struct explanation *e, const struct cli_options *o)
 {
 	if (!e->job && !e->have_record && !e->n_measured && !e->diagnosis.job)
 		return fail_not_found(e);
@@ -1489,7 +1500,8 @@ static const struct np_option own_options[] = {
 static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct explanation e = {
-		.now = cli_now(), .slowdown = NAN,
+		.now = cli_now(),
+		.slowdown = NAN,
 		.opt.since_sec = CLI_DIAGNOSIS_SINCE,
 	};
 	struct np_metrics_conf metrics;
@@ -1523,33 +1535,32 @@ const struct cli_cmd cmd_explain = {
 		"[--since=AGE] [--metrics-url=URL] "
 		"[--accounting=FILE [--topology=FILE]] JOB",
 	.help = "was it the network? why a job was slow, or waits",
-	.text =
-"For any job that started, from Slurm's accounting: its run time compared with\n"
-"similar runs (same user, name or command, nodes, processors, tasks and limit),\n"
-"and the jobs that shared its leaf switches.  With a metrics server (MetricsURL=\n"
-"in netprof.conf) also what the nodes did: whether the job was slow, due to\n"
-"what, and how certain that is.\n\n"
-"For a pending job: why placement holds it or where it may run, and which jobs\n"
-"it is kept away from.  For a running job: the jobs on its leaf switches, and\n"
-"the predicted slowdown.  For a job that ended: its neighbours and, if it was\n"
-"measured (--netprofile), how much longer it took than alone and how much of\n"
-"that its neighbours account for.  JOB is a number, or ARRAY_TASK.\n\n"
-"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
-"  --plot=FILE         draw leaf traffic and neighbours as SVG, PNG or PDF\n"
-"  --since=AGE         how far back runs are compared, such as 7d (default 30d)\n"
-"  --metrics-url=URL   use this Prometheus server instead of MetricsURL, or none\n"
-"  --accounting=FILE   read output of sacct --parsable2 or --json from a file\n"
-"  --topology=FILE     with it, output of scontrol show topology\n"
-"  --user=NAME, --published\n"
-"                      whose run records to use (default: the job's owner's)",
-	.examples =
-"  netprof explain 4711\n"
-"  netprof explain 4010\n"
-"  netprof explain 4011_3\n"
-"  netprof explain --json 4000 | jq .steps\n",
+	.text = "For any job that started, from Slurm's accounting: its run time compared with\n"
+		"similar runs (same user, name or command, nodes, processors, tasks and limit),\n"
+		"and the jobs that shared its leaf switches.  With a metrics server (MetricsURL=\n"
+		"in netprof.conf) also what the nodes did: whether the job was slow, due to\n"
+		"what, and how certain that is.\n\n"
+		"For a pending job: why placement holds it or where it may run, and which jobs\n"
+		"it is kept away from.  For a running job: the jobs on its leaf switches, and\n"
+		"the predicted slowdown.  For a job that ended: its neighbours and, if it was\n"
+		"measured (--netprofile), how much longer it took than alone and how much of\n"
+		"that its neighbours account for.  JOB is a number, or ARRAY_TASK.\n\n"
+		"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
+		"  --plot=FILE         draw leaf traffic and neighbours as SVG, PNG or PDF\n"
+		"  --since=AGE         how far back runs are compared, such as 7d (default 30d)\n"
+		"  --metrics-url=URL   use this Prometheus server instead of MetricsURL, or none\n"
+		"  --accounting=FILE   read output of sacct --parsable2 or --json from a file\n"
+		"  --topology=FILE     with it, output of scontrol show topology\n"
+		"  --user=NAME, --published\n"
+		"                      whose run records to use (default: the job's owner's)",
+	.examples = "  netprof explain 4711\n"
+		    "  netprof explain 4010\n"
+		    "  netprof explain 4011_3\n"
+		    "  netprof explain --json 4000 | jq .steps\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_PLOT,
 	.own = own_options,
-	.required_arg = "the number of a job, for example one that netprof status lists",
+	.required_arg =
+		"the number of a job, for example one that netprof status lists",
 	.max_args = 1,
 	.run = run_explain,
 };

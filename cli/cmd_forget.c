@@ -44,8 +44,9 @@ static int confirm(const struct forget_options *o, const char *question)
 		reply[strcspn(reply, "\n")] = '\0';
 	else
 		fputc('\n', stderr);
-	return !strcasecmp(reply, "y") || !strcasecmp(reply, "yes") ? -1 :
-	       cli_fail("nothing was removed");
+	return !strcasecmp(reply, "y") || !strcasecmp(reply, "yes") ?
+		     -1 :
+		     cli_fail("nothing was removed");
 }
 
 static bool is_among(const struct np_record *r, const struct np_record **run,
@@ -87,8 +88,7 @@ static int find_named(const struct np_runs *runs, char *const *words,
 /* Remove the named runs, or all, after asking. */
 static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 		       const struct np_runs *runs,
-		       const struct forget_options *o,
-		       char *const *words)
+		       const struct forget_options *o, char *const *words)
 {
 	bool own = owner == NP_STORE_USER;
 	const struct np_record **run;
@@ -176,33 +176,35 @@ static int run_unpublish(const struct cli_cmd *self, int argc, char **argv)
 }
 
 const struct cli_cmd cmd_forget = {
-	.name = "forget", .args = "[--yes] APP [RUN]...",
+	.name = "forget",
+	.args = "[--yes] APP [RUN]...",
 	.help = "remove your own runs from the store",
-	.text =
-"Removes runs of APP after asking.  RUN is a name that netprof runs prints, or\n"
-"the number of a job; without RUN, all your runs of APP and their traces are\n"
-"removed.  Published copies stay.\n\n"
-"  -y, --yes  do not ask",
-	.examples =
-"  netprof forget fft 4000\n"
-"  netprof forget hello\n",
-	.takes = CLI_TAKES_APPS, .own = options,
-	.required_arg = "an application", .max_args = CLI_ANY,
+	.text = "Removes runs of APP after asking.  RUN is a name that netprof runs prints, or\n"
+		"the number of a job; without RUN, all your runs of APP and their traces are\n"
+		"removed.  Published copies stay.\n\n"
+		"  -y, --yes  do not ask",
+	.examples = "  netprof forget fft 4000\n"
+		    "  netprof forget hello\n",
+	.takes = CLI_TAKES_APPS,
+	.own = options,
+	.required_arg = "an application",
+	.max_args = CLI_ANY,
 	.run = run_forget,
 };
 
 const struct cli_cmd cmd_unpublish = {
-	.name = "unpublish", .args = "[--yes] APP [RUN]...",
+	.name = "unpublish",
+	.args = "[--yes] APP [RUN]...",
 	.help = "remove a published profile (administrators)",
-	.text =
-"Removes the published runs of APP, or only each RUN, after asking.  Without a\n"
-"published profile, placement does not keep other users' jobs away from APP.\n"
-"Users' own runs stay.\n\n"
-"  -y, --yes  do not ask",
-	.examples =
-"  netprof unpublish lammps-melt\n"
-"  netprof unpublish fft 4000\n",
-	.takes = CLI_TAKES_APPS, .own = options,
-	.required_arg = "an application", .max_args = CLI_ANY,
+	.text = "Removes the published runs of APP, or only each RUN, after asking.  Without a\n"
+		"published profile, placement does not keep other users' jobs away from APP.\n"
+		"Users' own runs stay.\n\n"
+		"  -y, --yes  do not ask",
+	.examples = "  netprof unpublish lammps-melt\n"
+		    "  netprof unpublish fft 4000\n",
+	.takes = CLI_TAKES_APPS,
+	.own = options,
+	.required_arg = "an application",
+	.max_args = CLI_ANY,
 	.run = run_unpublish,
 };

@@ -18,7 +18,7 @@
 /* One line of the list. */
 struct row {
 	enum np_store_owner owner;
-	uid_t uid;	/* the user, if owner is NP_STORE_USER */
+	uid_t uid; /* the user, if owner is NP_STORE_USER */
 	char app[NP_APP_MAX + 1];
 	size_t n_runs;
 	double last; /* end of the newest run, seconds since 1970; 0: none */
@@ -207,8 +207,8 @@ static int add_row(struct profiles *all, struct cli_store *store,
 /* Make room for n more rows. */
 static int reserve_rows(struct profiles *all, size_t n)
 {
-	struct row *grown = reallocarray(all->row, all->n + n + 1,
-					     sizeof(*grown));
+	struct row *grown =
+		reallocarray(all->row, all->n + n + 1, sizeof(*grown));
 
 	if (grown)
 		all->row = grown;
@@ -442,17 +442,15 @@ const struct cli_cmd cmd_list = {
 	.name = "list",
 	.args = "[--json|--parsable|--names] [--user=NAME|--published|--all]",
 	.help = "the profiles in the store",
-	.text =
-"Lists your profiles and the published ones, each with its verdict.\n\n"
-"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
-"  --names             only names, one a line; this reads no runs\n"
-"  --user=NAME         another user's profiles instead of yours\n"
-"  --published         only the published profiles\n"
-"  --all               all users' profiles that you may read",
-	.examples =
-"  netprof list\n"
-"  netprof list --published\n"
-"  netprof list --parsable | cut -d\"|\" -f1\n",
+	.text = "Lists your profiles and the published ones, each with its verdict.\n\n"
+		"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
+		"  --names             only names, one a line; this reads no runs\n"
+		"  --user=NAME         another user's profiles instead of yours\n"
+		"  --published         only the published profiles\n"
+		"  --all               all users' profiles that you may read",
+	.examples = "  netprof list\n"
+		    "  netprof list --published\n"
+		    "  netprof list --parsable | cut -d\"|\" -f1\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_ALL,
 	.own = options,
 	.run = run_list,

@@ -18,8 +18,8 @@
 #include "cli_text.h"
 #include "np_figure.h"
 
-#define MIN_NAME 14   /* columns of the name of a row */
-#define COLUMN_MIN 7  /* "+123 %" */
+#define MIN_NAME 14  /* columns of the name of a row */
+#define COLUMN_MIN 7 /* "+123 %" */
 #define COLUMN_MAX 14
 
 /* Choose the mark of a prediction; print_legend() explains the marks. */
@@ -434,23 +434,22 @@ const struct cli_cmd cmd_matrix = {
 	.name = "matrix",
 	.args = "[--json|--csv] [OPTION]... [APP]...",
 	.help = "predictions for every pair of applications",
-	.text =
-"Predicts how much longer each application (row) runs with each other one\n"
-"(column) and with a second job of its own.  Without APP: your own\n"
-"applications and the published ones that were measured on this fabric.  What\n"
-"netprof validate measured follows in a second table.\n\n"
-"  --scope=SCOPE   nodes of the other job: node (the same), leaf (others of the\n"
-"                  leaf switch, the default) or uplink (of another leaf switch)\n"
-"  --model=M       another model than " NP_MODEL_DEFAULT "; see netprof accuracy\n"
-"  --csv           one pair a line, with its 90 % interval\n"
-"  --json          output for programs\n"
-"  --plot=FILE     draw the table instead: .svg, .png or .pdf\n"
-"  --user=NAME, --published\n"
-"                  whose profiles, as for netprof show",
-	.examples =
-"  netprof matrix fft halo lammps\n"
-"  netprof matrix --csv | sort -t, -k4gr | head -n 3\n"
-"  netprof matrix --plot=pairs.svg\n",
+	.text = "Predicts how much longer each application (row) runs with each other one\n"
+		"(column) and with a second job of its own.  Without APP: your own\n"
+		"applications and the published ones that were measured on this fabric.  What\n"
+		"netprof validate measured follows in a second table.\n\n"
+		"  --scope=SCOPE   nodes of the other job: node (the same), leaf (others of the\n"
+		"                  leaf switch, the default) or uplink (of another leaf switch)\n"
+		"  --model=M       another model than " NP_MODEL_DEFAULT
+		"; see netprof accuracy\n"
+		"  --csv           one pair a line, with its 90 % interval\n"
+		"  --json          output for programs\n"
+		"  --plot=FILE     draw the table instead: .svg, .png or .pdf\n"
+		"  --user=NAME, --published\n"
+		"                  whose profiles, as for netprof show",
+	.examples = "  netprof matrix fft halo lammps\n"
+		    "  netprof matrix --csv | sort -t, -k4gr | head -n 3\n"
+		    "  netprof matrix --plot=pairs.svg\n",
 	.takes = CLI_TAKES_JSON | CLI_TAKES_CSV | CLI_TAKES_USER |
 		 CLI_TAKES_MODEL | CLI_TAKES_SCOPE | CLI_TAKES_PLOT,
 	.max_args = CLI_ANY,

@@ -69,7 +69,10 @@ static void put_snapshot(FILE *f, const struct metrics *m)
 static void put_mode(FILE *f, const struct np_state *s)
 {
 	static const char *const modes[] = {
-		"off", "advise", "prefer", "enforce",
+		"off",
+		"advise",
+		"prefer",
+		"enforce",
 	};
 
 	cli_gauge_begin(f, "placement_mode", NULL,
@@ -110,10 +113,11 @@ static void put_pending(FILE *f, const struct np_state *s)
 			"it is applied or only advice.");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(actions); i++)
 		for (int applied = 0; applied < 2; applied++)
-			cli_gauge_put_two(f, "placement_pending_jobs", labels,
-				 (const char *[]){ actions[i], applied ?
-						   "true" : "false" },
-				 (double)count_pending(s, actions[i], applied));
+			cli_gauge_put_two(
+				f, "placement_pending_jobs", labels,
+				(const char *[]){ actions[i],
+						  applied ? "true" : "false" },
+				(double)count_pending(s, actions[i], applied));
 }
 
 /*
@@ -165,10 +169,12 @@ static void put_leaf_nodes(FILE *f, const struct np_state *s)
 		const struct np_state_leaf *l = &s->leaf[i];
 		double busy = (double)l->n_nodes - l->n_idle - l->n_unavailable;
 
-		cli_gauge_put_two(f, "leaf_nodes", labels, (const char *[]){
-				l->name, "busy" }, busy > 0 ? busy : 0);
-		cli_gauge_put_two(f, "leaf_nodes", labels, (const char *[]){
-				l->name, "idle" }, l->n_idle);
+		cli_gauge_put_two(f, "leaf_nodes", labels,
+				  (const char *[]){ l->name, "busy" },
+				  busy > 0 ? busy : 0);
+		cli_gauge_put_two(f, "leaf_nodes", labels,
+				  (const char *[]){ l->name, "idle" },
+				  l->n_idle);
 		cli_gauge_put_two(f, "leaf_nodes", labels,
 				  (const char *[]){ l->name, "unavailable" },
 				  l->n_unavailable);
@@ -213,8 +219,7 @@ static void put_leaves(FILE *f, const struct np_state *s)
 		  worst_slowdown },
 		{ "leaf_jobs", NULL, "Jobs that run on a leaf switch.", jobs },
 		{ "leaf_known_jobs", NULL,
-		  "Jobs on a leaf switch that have a profile.",
-		  known_jobs },
+		  "Jobs on a leaf switch that have a profile.", known_jobs },
 	};
 
 	put_leaf_nodes(f, s);
@@ -395,17 +400,17 @@ static int run_metrics(const struct cli_cmd *self, int argc, char **argv)
 }
 
 const struct cli_cmd cmd_metrics = {
-	.name = "metrics", .args = "[-o FILE]",
+	.name = "metrics",
+	.args = "[-o FILE]",
 	.help = "print metrics for Prometheus and similar systems",
-	.text =
-"Prints gauges as OpenMetrics text: the last decision of placement and its age,\n"
-"jobs that are restricted or held, the leaf switches and their load, the running\n"
-"probes, and the findings of netprof check.  Run it every minute as root or\n"
-"SlurmUser, and let it write to the textfile directory of a node exporter.\n\n"
-"  -o FILE, --output=FILE  write FILE; readers see it complete or not at all",
+	.text = "Prints gauges as OpenMetrics text: the last decision of placement and its age,\n"
+		"jobs that are restricted or held, the leaf switches and their load, the running\n"
+		"probes, and the findings of netprof check.  Run it every minute as root or\n"
+		"SlurmUser, and let it write to the textfile directory of a node exporter.\n\n"
+		"  -o FILE, --output=FILE  write FILE; readers see it complete or not at all",
 	.examples =
-"  netprof metrics\n"
-"  netprof metrics -o /var/lib/prometheus/node-exporter/netprof.prom\n",
+		"  netprof metrics\n"
+		"  netprof metrics -o /var/lib/prometheus/node-exporter/netprof.prom\n",
 	.takes = CLI_TAKES_OUTPUT,
 	.run = run_metrics,
 };

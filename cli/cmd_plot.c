@@ -25,8 +25,10 @@ static void put_axis(json_object *in, const char *key,
 		     const struct np_axis *axis)
 {
 	static const char *const kind[] = {
-		[NP_AXIS_LINEAR] = "linear", [NP_AXIS_LOG] = "log",
-		[NP_AXIS_SECONDS] = "log", [NP_AXIS_NAMES] = "names",
+		[NP_AXIS_LINEAR] = "linear",
+		[NP_AXIS_LOG] = "log",
+		[NP_AXIS_SECONDS] = "log",
+		[NP_AXIS_NAMES] = "names",
 	};
 	json_object *j = cli_put_object(in, key), *names;
 
@@ -223,13 +225,15 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	parts = wanted(opt.only);
 	if (options.output && options.format == CLI_JSON)
-		return cli_usage(self, "expected only one of --json and --output");
+		return cli_usage(self,
+				 "expected only one of --json and --output");
 	if (!parts)
 		return cli_usage(
 			self, "--only=%.64s: expected latency, curve or time",
 			opt.only);
 	rc = options.output ?
-	     cli_check_picture(self, "output", options.output) : -1;
+		     cli_check_picture(self, "output", options.output) :
+		     -1;
 	if (rc < 0)
 		rc = cli_store_open(&store);
 	if (rc >= 0)
@@ -259,22 +263,22 @@ const struct cli_cmd cmd_plot = {
 	.name = "plot",
 	.args = "[--json] [--only=PART] [-o FILE] APP",
 	.help = "figures of an application: latency, slowdown, phases",
-	.text =
-"Draws three figures of APP, on the terminal or into a file: the latency of\n"
-"probes, compared with the idle network; the slowdown of APP over the\n"
-"utilisation of the network, with intervals; and the estimated utilisation that\n"
-"APP itself causes over time.\n\n"
-"  -o, --output=FILE  write a file: .svg, .png or .pdf\n"
-"  --only=PART        latency, curve or time\n"
-"  --ascii            use only ASCII characters on the terminal\n"
-"  --json             output for programs: the numbers\n"
-"  --user=NAME, --published\n"
-"                     whose profile, as for netprof show",
-	.examples =
-"  netprof plot lammps\n"
-"  netprof plot --only=curve fft -o fft.svg\n",
-	.takes = CLI_TAKES_APPS | CLI_TAKES_JSON | CLI_TAKES_USER | CLI_TAKES_OUTPUT,
+	.text = "Draws three figures of APP, on the terminal or into a file: the latency of\n"
+		"probes, compared with the idle network; the slowdown of APP over the\n"
+		"utilisation of the network, with intervals; and the estimated utilisation that\n"
+		"APP itself causes over time.\n\n"
+		"  -o, --output=FILE  write a file: .svg, .png or .pdf\n"
+		"  --only=PART        latency, curve or time\n"
+		"  --ascii            use only ASCII characters on the terminal\n"
+		"  --json             output for programs: the numbers\n"
+		"  --user=NAME, --published\n"
+		"                     whose profile, as for netprof show",
+	.examples = "  netprof plot lammps\n"
+		    "  netprof plot --only=curve fft -o fft.svg\n",
+	.takes = CLI_TAKES_APPS | CLI_TAKES_JSON | CLI_TAKES_USER |
+		 CLI_TAKES_OUTPUT,
 	.own = own,
-	.required_arg = "an application", .max_args = 1,
+	.required_arg = "an application",
+	.max_args = 1,
 	.run = run_plot,
 };

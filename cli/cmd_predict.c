@@ -61,8 +61,10 @@ static const char *slowdown_words(const struct np_prediction *prediction)
 		double below;
 		const char *words;
 	} rows[] = {
-		{ 0.02, "hardly slows" }, { 0.10, "slows a little" },
-		{ 0.30, "slows markedly" }, { INFINITY, "slows heavily" },
+		{ 0.02, "hardly slows" },
+		{ 0.10, "slows a little" },
+		{ 0.30, "slows markedly" },
+		{ INFINITY, "slows heavily" },
 	};
 	size_t i = 0;
 
@@ -261,8 +263,8 @@ static void print_no_effect(const struct predictions *all)
 
 	if (cli_has_no_effect(all->known, all->scope))
 		cli_printf(CLI_GREEN, 0, "%s",
-			   cli_no_effect_text(all->known, all->scope,
-					      line, sizeof(line)));
+			   cli_no_effect_text(all->known, all->scope, line,
+					      sizeof(line)));
 }
 
 /* Print the model, and why it is not the one that was requested. */
@@ -316,8 +318,7 @@ static void print_data_used(const struct predictions *all, size_t app,
 			    bool first)
 {
 	const struct cli_prediction *prediction = &all->prediction[0];
-	const struct np_run_summary *summary =
-		&all->known->app[app]->summary;
+	const struct np_run_summary *summary = &all->known->app[app]->summary;
 	const char *label = first ? "Data" : "", *name = summary->program.name;
 	size_t n = all->known->cal.fabric->n_levels;
 	size_t loaded = summary->count[NP_RUN_UNDER_LEVEL];
@@ -327,8 +328,9 @@ static void print_data_used(const struct predictions *all, size_t app,
 	    prediction->result.used & NP_DATA_TRACE)
 		cli_print_labelled(stdout, label, "%s: its newest trace", name);
 	else if (app == prediction->victim && !loaded && !summary->alone_sec.n)
-		cli_print_labelled(stdout, label, "%s: %zu of %zu load levels%s",
-				   name, summary->n_curve, n,
+		cli_print_labelled(stdout, label,
+				   "%s: %zu of %zu load levels%s", name,
+				   summary->n_curve, n,
 				   interval_words(summary, intervals));
 	else if (app == prediction->victim)
 		cli_print_labelled(stdout, label,
@@ -341,8 +343,7 @@ static void print_data_used(const struct predictions *all, size_t app,
 	else if (prediction->result.used & NP_DATA_LATENCY)
 		cli_print_labelled(
 			stdout, label,
-			"%s: %llu probe%s in %zu %s without load",
-			name,
+			"%s: %llu probe%s in %zu %s without load", name,
 			(unsigned long long)summary->program.latency.all.n,
 			cli_plural_s(summary->program.latency.all.n),
 			summary->latency.n_runs, runs(summary->latency.n_runs));
@@ -490,8 +491,7 @@ static void put_used(json_object *list, const struct cli_known_app *app)
  * Append one prediction. If there is none, "slowdown" is null and "why" is a
  * sentence.
  */
-static void put_prediction(json_object *list,
-			   const struct predictions *all,
+static void put_prediction(json_object *list, const struct predictions *all,
 			   const struct cli_prediction *prediction)
 {
 	json_object *j = cli_append_object(list), *corunners;
@@ -523,14 +523,14 @@ static void put_prediction(json_object *list,
 static const struct cli_table table = {
 	"Victim|CoRunners|Scope|Slowdown|Low|High|Model|Flags|Levels|ImpactLevels|"
 	"Probes|SharingCoefficient|NoEffect|Narrower|Why|Measured",
-	{ { "predictions", "victim|corunners|../scope|slowdown|low|high|model|"
-			   "flags|curve_levels|impact_levels|probes|sharing_coefficient|"
-			   "../sharing_coefficient/no_effect|narrower|why|"
-			   "measured/slowdown" } },
+	{ { "predictions",
+	    "victim|corunners|../scope|slowdown|low|high|model|"
+	    "flags|curve_levels|impact_levels|probes|sharing_coefficient|"
+	    "../sharing_coefficient/no_effect|narrower|why|"
+	    "measured/slowdown" } },
 };
 
-static int predict_data(const struct predictions *all,
-			enum cli_format format)
+static int predict_data(const struct predictions *all, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
@@ -658,26 +658,26 @@ const struct cli_cmd cmd_predict = {
 	.name = "predict",
 	.args = "[OPTION]... VICTIM CORUNNER...",
 	.help = "how much an application slows when it shares a leaf switch",
-	.text =
-"Predicts how much longer VICTIM takes while all the CORUNNERs run at the same\n"
-"time, and how much longer each of them takes with VICTIM, with 90 % intervals.\n"
-"Also prints the model, the data it used, and the measurement that would narrow\n"
-"the interval most.  The applications need never have run together; if netprof\n"
-"validate measured a pair, its measured slowdown is printed, too.\n\n"
-"  --scope=SCOPE       where the co-runners are: on the same nodes (node), on\n"
-"                      other nodes of the same leaf switch (leaf, the default),\n"
-"                      or across its uplink (uplink)\n"
-"  --model=M           use this model instead of " NP_MODEL_DEFAULT "; see netprof accuracy\n"
-"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
-"  --user=NAME, --published\n"
-"                      whose profiles to use, as for netprof show",
-	.examples =
-"  netprof predict fft halo\n"
-"  netprof predict --scope=node fft halo lammps\n",
+	.text = "Predicts how much longer VICTIM takes while all the CORUNNERs run at the same\n"
+		"time, and how much longer each of them takes with VICTIM, with 90 % intervals.\n"
+		"Also prints the model, the data it used, and the measurement that would narrow\n"
+		"the interval most.  The applications need never have run together; if netprof\n"
+		"validate measured a pair, its measured slowdown is printed, too.\n\n"
+		"  --scope=SCOPE       where the co-runners are: on the same nodes (node), on\n"
+		"                      other nodes of the same leaf switch (leaf, the default),\n"
+		"                      or across its uplink (uplink)\n"
+		"  --model=M           use this model instead of " NP_MODEL_DEFAULT
+		"; see netprof accuracy\n"
+		"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
+		"  --user=NAME, --published\n"
+		"                      whose profiles to use, as for netprof show",
+	.examples = "  netprof predict fft halo\n"
+		    "  netprof predict --scope=node fft halo lammps\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER |
 		 CLI_TAKES_MODEL | CLI_TAKES_SCOPE,
 	.required_arg = "a program and at least one co-runner, for example: "
 			"netprof predict fft halo",
-	.min_args = 2, .max_args = CLI_ANY,
+	.min_args = 2,
+	.max_args = CLI_ANY,
 	.run = run_predict,
 };

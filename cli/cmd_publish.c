@@ -84,7 +84,8 @@ static int load_and_publish(struct cli_store *store,
 		/* Suggest similar names among the applications of that user. */
 		options->uid = uid;
 		return cli_fail("%s%s", err.text,
-				cli_similar_apps(store, options, app, suggestion,
+				cli_similar_apps(store, options, app,
+						 suggestion,
 						 sizeof(suggestion)));
 	}
 	if (rc)
@@ -130,21 +131,21 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 }
 
 const struct cli_cmd cmd_publish = {
-	.name = "publish", .args = "[USER/]APP [--as=NAME]",
+	.name = "publish",
+	.args = "[USER/]APP [--as=NAME]",
 	.help = "make a profile available to all users (administrators)",
-	.text =
-"Copies the runs of a user's application (your own, if USER/ is omitted) to the\n"
-"published profiles, which every user can read and which placement trusts.\n"
-"Publishing again adds the new runs.  What predictions do not need stays\n"
-"private: who ran it, on which nodes and hosts, and which other jobs ran then.\n"
-"A published profile \"idle\" is the idle baseline of all users who have none of\n"
-"their own.\n\n"
-"  --as=NAME  publish under another name",
-	.examples =
-"  netprof publish lammps --as=lammps-melt\n"
-"  netprof publish alice/fft\n"
-"  netprof publish idle\n",
+	.text = "Copies the runs of a user's application (your own, if USER/ is omitted) to the\n"
+		"published profiles, which every user can read and which placement trusts.\n"
+		"Publishing again adds the new runs.  What predictions do not need stays\n"
+		"private: who ran it, on which nodes and hosts, and which other jobs ran then.\n"
+		"A published profile \"idle\" is the idle baseline of all users who have none of\n"
+		"their own.\n\n"
+		"  --as=NAME  publish under another name",
+	.examples = "  netprof publish lammps --as=lammps-melt\n"
+		    "  netprof publish alice/fft\n"
+		    "  netprof publish idle\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_NEW_NAME,
-	.required_arg = "an application", .max_args = 1,
+	.required_arg = "an application",
+	.max_args = 1,
 	.run = run_publish,
 };

@@ -27,9 +27,12 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 	}
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--dry-run") && strcmp(argv[i], "-n"))
-			return cli_usage(self, *argv[i] == '-' ?
-					 "no such option: %.64s" :
-					 "unexpected argument \"%.64s\"", argv[i]);
+			return cli_usage(
+				self,
+				*argv[i] == '-' ?
+					"no such option: %.64s" :
+					"unexpected argument \"%.64s\"",
+				argv[i]);
 	/* cli_conf_read() returns -1 on success, and an exit status otherwise. */
 	rc = cli_conf_read(&conf);
 	if (rc >= 0)
@@ -46,13 +49,11 @@ const struct cli_cmd cmd_release = {
 	.name = "release",
 	.args = "[--dry-run]",
 	.help = "remove what placement wrote into jobs",
-	.text =
-"Removes the excluded nodes, begin times and annotations that placement wrote\n"
-"into jobs, and keeps those of users.  For administrators, after netprof has\n"
-"been removed from JobSubmitPlugins.\n\n"
-"  --dry-run, -n       only print what would be done",
-	.examples =
-"  netprof release --dry-run\n"
-"  netprof release\n",
+	.text = "Removes the excluded nodes, begin times and annotations that placement wrote\n"
+		"into jobs, and keeps those of users.  For administrators, after netprof has\n"
+		"been removed from JobSubmitPlugins.\n\n"
+		"  --dry-run, -n       only print what would be done",
+	.examples = "  netprof release --dry-run\n"
+		    "  netprof release\n",
 	.run = run_release,
 };

@@ -48,8 +48,8 @@ struct report_app {
 /* All that the page says. */
 struct report {
 	char owner[CLI_NUMBER_LEN + 32]; /* "applications of alice" */
-	double date;		     /* of the page, seconds since 1970 */
-	double max_slowdown;	     /* MaxSlowdown of placement, a fraction */
+	double date;			 /* of the page, seconds since 1970 */
+	double max_slowdown; /* MaxSlowdown of placement, a fraction */
 	struct cli_known known;
 	struct report_app *app; /* sorted by name */
 	size_t n_apps;
@@ -68,16 +68,15 @@ struct report {
 struct report_opt {
 	struct cli_diagnosis_opt diagnosis; /* since_sec 0: not given */
 	bool blame;
-	const char *explain; /* a job, or NULL */
+	const char *explain;  /* a job, or NULL */
 	const char *simulate; /* output of netprof simulate --json, or NULL */
 };
 
 /* ---- HTML ---- */
 
 /* Write a formatted text, of up to 2 KiB and escaped, between markup. */
-__attribute__((format(printf, 4, 5)))
-static void put_text(FILE *f, const char *before, const char *after,
-		     const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void
+put_text(FILE *f, const char *before, const char *after, const char *fmt, ...)
 {
 	char text[2048];
 	va_list ap;
@@ -91,8 +90,8 @@ static void put_text(FILE *f, const char *before, const char *after,
 }
 
 /* Write a label and its text, escaped; nothing if the text is empty. */
-__attribute__((format(printf, 3, 4)))
-static void put_labelled(FILE *f, const char *label, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void
+put_labelled(FILE *f, const char *label, const char *fmt, ...)
 {
 	char text[2048];
 	va_list ap;
@@ -283,23 +282,24 @@ static const char style[] =
  * the order. Cells without a value stay at the end.
  */
 static const char script[] =
-"'use strict';\n"
-"function value(row,i){const c=row.cells[i],v=c.dataset.v;\n"
-" return v===undefined?c.textContent.toLowerCase():v===''?null:Number(v)}\n"
-"function sort(th){const table=th.closest('table'),body=table.tBodies[0];\n"
-" const i=th.cellIndex,number=th.dataset.sort==='number';\n"
-" const was=th.getAttribute('aria-sort');\n"
-" const up=was?was!=='ascending':!number,sign=up?1:-1;\n"
-" const rows=Array.from(body.rows,row=>[value(row,i),row]);\n"
-" rows.sort(([a],[b])=>a===b?0:a===null?1:b===null?-1:a<b?-sign:sign);\n"
-" body.append(...rows.map(r=>r[1]));\n"
-" for(const o of th.parentNode.cells)o.removeAttribute('aria-sort');\n"
-" th.setAttribute('aria-sort',up?'ascending':'descending')}\n"
-"for(const b of document.querySelectorAll('th button'))\n"
-" b.addEventListener('click',()=>sort(b.closest('th')));\n";
+	"'use strict';\n"
+	"function value(row,i){const c=row.cells[i],v=c.dataset.v;\n"
+	" return v===undefined?c.textContent.toLowerCase():v===''?null:Number(v)}\n"
+	"function sort(th){const table=th.closest('table'),body=table.tBodies[0];\n"
+	" const i=th.cellIndex,number=th.dataset.sort==='number';\n"
+	" const was=th.getAttribute('aria-sort');\n"
+	" const up=was?was!=='ascending':!number,sign=up?1:-1;\n"
+	" const rows=Array.from(body.rows,row=>[value(row,i),row]);\n"
+	" rows.sort(([a],[b])=>a===b?0:a===null?1:b===null?-1:a<b?-sign:sign);\n"
+	" body.append(...rows.map(r=>r[1]));\n"
+	" for(const o of th.parentNode.cells)o.removeAttribute('aria-sort');\n"
+	" th.setAttribute('aria-sort',up?'ascending':'descending')}\n"
+	"for(const b of document.querySelectorAll('th button'))\n"
+	" b.addEventListener('click',()=>sort(b.closest('th')));\n";
 
 /* The browser loads nothing from elsewhere, whatever a name contains. */
-#define CONTENT_POLICY "default-src 'none'; style-src 'unsafe-inline'; " \
+#define CONTENT_POLICY \
+	"default-src 'none'; style-src 'unsafe-inline'; " \
 	"script-src 'unsafe-inline'"
 
 /* Return the cluster of the profiles; "" if no run names one. */
@@ -330,8 +330,7 @@ static void put_title(FILE *f, const struct report *report)
 static void put_head(FILE *f, const struct report *report)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-	      "\n<meta http-equiv=\"Content-Security-Policy\" content=\""
-	      CONTENT_POLICY
+	      "\n<meta http-equiv=\"Content-Security-Policy\" content=\"" CONTENT_POLICY
 	      "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
 	      "<title>",
 	      f);
@@ -467,9 +466,12 @@ static void put_app_row(FILE *f, const struct report *report, size_t number)
 static void put_app_list(FILE *f, const struct report *report)
 {
 	static const struct column columns[] = {
-		{ "Application", false, "ascending" }, { "Use", false, NULL },
-		{ "Runs", true, NULL }, { "Delayed probes", true, NULL },
-		{ "Worst slowdown", true, NULL }, { "By", false, NULL },
+		{ "Application", false, "ascending" },
+		{ "Use", false, NULL },
+		{ "Runs", true, NULL },
+		{ "Delayed probes", true, NULL },
+		{ "Worst slowdown", true, NULL },
+		{ "By", false, NULL },
 		{ NULL, false, NULL },
 	};
 
@@ -487,7 +489,8 @@ static void put_app_list(FILE *f, const struct report *report)
 static void put_matrix_head(FILE *f, const struct cli_matrix *matrix)
 {
 	fputs("<thead><tr><th scope=\"col\" aria-sort=\"ascending\"><button>"
-	      "with</button></th>", f);
+	      "with</button></th>",
+	      f);
 	for (size_t co = 0; co < matrix->n; co++)
 		put_text(f, "<th scope=\"col\" data-sort=\"number\"><button>",
 			 "</button></th>", "%s", cli_matrix_name(matrix, co));
@@ -593,7 +596,8 @@ static void put_cost_pairs(FILE *f, const struct np_acct *accounting,
 			   const struct np_job_cost *cost)
 {
 	static const struct column columns[] = {
-		{ "Slowed", false, NULL }, { "By", false, NULL },
+		{ "Slowed", false, NULL },
+		{ "By", false, NULL },
 		{ "Runs", true, NULL },
 		{ "Node-hours (90 %)", true, "descending" },
 		{ NULL, false, NULL },
@@ -610,8 +614,8 @@ static void put_cost_pairs(FILE *f, const struct np_acct *accounting,
 			 cli_blame_app(accounting, pair->user, pair->name, app,
 				       sizeof(app)));
 		put_text(f, "<td class=\"word\">", "</td>", "%s",
-			 cli_blame_app(accounting, pair->by_user,
-				       pair->by_name, app, sizeof(app)));
+			 cli_blame_app(accounting, pair->by_user, pair->by_name,
+				       app, sizeof(app)));
 		put_range(f, pair->runs, 0, NAN, NAN);
 		put_range(f, pair->node_hours.mean, 1, pair->node_hours.low,
 			  pair->node_hours.high);
@@ -654,7 +658,8 @@ static void put_cost_nodes(FILE *f, const struct np_acct *accounting,
 			   const struct np_job_cost *cost)
 {
 	static const struct column columns[] = {
-		{ "Node", false, NULL }, { "Runs", true, NULL },
+		{ "Node", false, NULL },
+		{ "Runs", true, NULL },
 		{ "Slower by % (95 %)", true, NULL },
 		{ "Node-hours (95 %)", true, "descending" },
 		{ NULL, false, NULL },
@@ -804,7 +809,7 @@ static int load_accounting(struct report *report, const struct cli_cmd *self,
 /* ---- placement on a recorded queue: netprof simulate ---- */
 
 #define MAX_SIMULATION (64u << 20) /* output of netprof simulate, bytes */
-#define HOURS (1 / 3600.0) /* per second */
+#define HOURS (1 / 3600.0)	   /* per second */
 
 /* Return a member of an object as text; "" if it is missing. */
 static const char *member_text(struct json_object *object, const char *key)
@@ -812,7 +817,8 @@ static const char *member_text(struct json_object *object, const char *key)
 	struct json_object *v = json_object_object_get(object, key);
 
 	return json_object_is_type(v, json_type_string) ?
-		json_object_get_string(v) : "";
+		       json_object_get_string(v) :
+		       "";
 }
 
 /* Return a member of an object as a number; NaN if it is none. */
@@ -821,15 +827,16 @@ static double member_number(struct json_object *object, const char *key)
 	struct json_object *v = json_object_object_get(object, key);
 
 	return json_object_is_type(v, json_type_int) ||
-	       json_object_is_type(v, json_type_double) ?
-		       json_object_get_double(v) : NAN;
+			       json_object_is_type(v, json_type_double) ?
+		       json_object_get_double(v) :
+		       NAN;
 }
 
 /* Are the numbers there that a sentence of the report prints? */
 static bool has_totals(struct json_object *simulation)
 {
-	static const char *const key[] = { "jobs", "jobs_with_profile",
-					   "nodes", "leaves" };
+	static const char *const key[] = { "jobs", "jobs_with_profile", "nodes",
+					   "leaves" };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(key); i++)
 		if (!isfinite(member_number(simulation, key[i])))
@@ -912,12 +919,14 @@ static void put_change(FILE *f, struct json_object *policy, const char *key)
 static void put_policies(FILE *f, struct json_object *list)
 {
 	static const struct column columns[] = {
-		{ "Policy", false, NULL }, { "Wait, mean (h)", true, NULL },
+		{ "Policy", false, NULL },
+		{ "Wait, mean (h)", true, NULL },
 		{ "Wait, 95th percentile (h)", true, NULL },
 		{ "Utilisation %", true, NULL },
 		{ "Node-hours used", true, NULL },
 		{ "Node-hours lost", true, NULL },
-		{ "Jobs held", true, NULL }, { "Held over 10 min", true, NULL },
+		{ "Jobs held", true, NULL },
+		{ "Held over 10 min", true, NULL },
 		{ "Node-hours saved % (95 %)", true, NULL },
 		{ "Waits lengthened % (95 %)", true, NULL },
 		{ NULL, false, NULL },
@@ -929,7 +938,7 @@ static void put_policies(FILE *f, struct json_object *list)
 		int digits;
 	} cell[] = {
 		{ "wait_mean_sec", HOURS, 2 }, { "wait_p95_sec", HOURS, 2 },
-		{ "utilisation", 100, 1 }, { "used_node_sec", HOURS, 0 },
+		{ "utilisation", 100, 1 },     { "used_node_sec", HOURS, 0 },
 		{ "lost_node_sec", HOURS, 0 }, { "jobs_held", 1, 0 },
 		{ "jobs_held_long", 1, 0 },
 	};
@@ -941,8 +950,9 @@ static void put_policies(FILE *f, struct json_object *list)
 		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
 			 member_text(policy, "policy"));
 		for (size_t c = 0; c < NP_ARRAY_SIZE(cell); c++)
-			put_rounded(f, cell[c].scale *
-				    member_number(policy, cell[c].key),
+			put_rounded(f,
+				    cell[c].scale *
+					    member_number(policy, cell[c].key),
 				    cell[c].digits, NAN, NAN);
 		put_change(f, policy, "saved_share");
 		put_change(f, policy, "wait_change_share");
@@ -955,9 +965,12 @@ static void put_policies(FILE *f, struct json_object *list)
 static void put_groups(FILE *f, struct json_object *list)
 {
 	static const struct column columns[] = {
-		{ "Effect by", false, NULL }, { "", false, NULL },
-		{ "Jobs", true, NULL }, { "Change of mean wait (s)", true, NULL },
-		{ "Node-hours saved", true, NULL }, { NULL, false, NULL },
+		{ "Effect by", false, NULL },
+		{ "", false, NULL },
+		{ "Jobs", true, NULL },
+		{ "Change of mean wait (s)", true, NULL },
+		{ "Node-hours saved", true, NULL },
+		{ NULL, false, NULL },
 	};
 	size_t n = json_object_array_length(list);
 
@@ -1020,8 +1033,9 @@ static void put_app_verdict(FILE *f, const struct np_run_summary *p)
 
 	for (int i = 0; i < CLI_SENTENCES; i++)
 		if (*cli_verdict_text(p, i, sentence))
-			put_text(f, i ? "<p>" : "<p><strong>", i ?
-				 "</p>\n" : "</strong></p>\n", "%s", sentence);
+			put_text(f, i ? "<p>" : "<p><strong>",
+				 i ? "</p>\n" : "</strong></p>\n", "%s",
+				 sentence);
 }
 
 /* Write which applications to avoid, and the most useful measurement. */
@@ -1090,7 +1104,8 @@ static void put_fabric(FILE *f, const struct np_record *run)
 	put_labelled(f, "Fabric", "cluster %s, %s%s",
 		     run->cluster ? run->cluster : "unknown",
 		     run->probe.transport ? run->probe.transport :
-		     "transport unknown", leaves);
+					    "transport unknown",
+		     leaves);
 }
 
 /* Write the sensitivity curve that netprof plot draws; nothing without data. */
@@ -1159,7 +1174,8 @@ static void put_terms(FILE *f, double max_slowdown)
 		{ "Use", "how much of the network the application uses: "
 			 "light, moderate, heavy or saturated; unknown without "
 			 "probes or without an idle baseline" },
-		{ "Idle baseline", "latencies of the same network while no job used it" },
+		{ "Idle baseline",
+		  "latencies of the same network while no job used it" },
 		{ "p50, p99", "half, or 99 %, of the probes took less time" },
 		{ "Load level",
 		  "a synthetic load, c0, c1, ..., that netprof "
@@ -1227,9 +1243,9 @@ static int write_report(const struct report *report,
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX], *text;
 	struct stat st;
-	int rc = snprintf(path, sizeof(path), "%s%s", output,
-			  !stat(output, &st) && S_ISDIR(st.st_mode) ?
-			  "/index.html" : "");
+	int rc = snprintf(
+		path, sizeof(path), "%s%s", output,
+		!stat(output, &st) && S_ISDIR(st.st_mode) ? "/index.html" : "");
 
 	if (rc >= (int)sizeof(path))
 		return cli_fail("%.64s...: path too long", output);
@@ -1256,8 +1272,7 @@ static int load_calibration(struct report *report, struct cli_store *store,
 			    const struct cli_options *o)
 {
 	struct cli_known *known = &report->known;
-	int rc = cli_known_load_calibration(known, store, known->n,
-					    !o->n_apps);
+	int rc = cli_known_load_calibration(known, store, known->n, !o->n_apps);
 
 	if (rc == -ENOENT) {
 		np_errf(&report->no_matrix, rc,
@@ -1483,26 +1498,25 @@ static const struct np_option own_options[] = {
 };
 
 const struct cli_cmd cmd_report = {
-	.name = "report", .args = "[OPTION]... [APP]... -o FILE.html|DIR",
+	.name = "report",
+	.args = "[OPTION]... [APP]... -o FILE.html|DIR",
 	.help = "an HTML page of all profiles and predictions",
-	.text =
-"Writes one HTML page that needs no network connection: a list of applications,\n"
-"a section for each with its verdict, advice and sensitivity curve, and a table\n"
-"of predictions for every pair, which can be sorted.\n"
-"Without APP: your own applications and the published ones.\n\n"
-"  -o FILE, --output=FILE  output file, or a directory for an index.html\n"
-"  --blame                 add the results of netprof blame\n"
-"  --explain=JOB           add what netprof explain says about a job\n"
-"  --simulate=FILE         add the results of netprof simulate in FILE (JSON)\n"
-"  --since=AGE, --accounting=FILE, --topology=FILE, --metrics-url=URL\n"
-"                          as for netprof blame and explain\n"
-"  --scope=SCOPE, --model=M, --user=NAME, --published\n"
-"                          as for netprof matrix",
-	.examples =
-"  netprof report -o page.html\n"
-"  netprof report fft halo lammps -o /var/www/netprof\n"
-"  netprof report --blame --explain=4711 -o page.html\n"
-"  netprof report --simulate=queue.json -o page.html\n",
+	.text = "Writes one HTML page that needs no network connection: a list of applications,\n"
+		"a section for each with its verdict, advice and sensitivity curve, and a table\n"
+		"of predictions for every pair, which can be sorted.\n"
+		"Without APP: your own applications and the published ones.\n\n"
+		"  -o FILE, --output=FILE  output file, or a directory for an index.html\n"
+		"  --blame                 add the results of netprof blame\n"
+		"  --explain=JOB           add what netprof explain says about a job\n"
+		"  --simulate=FILE         add the results of netprof simulate in FILE (JSON)\n"
+		"  --since=AGE, --accounting=FILE, --topology=FILE, --metrics-url=URL\n"
+		"                          as for netprof blame and explain\n"
+		"  --scope=SCOPE, --model=M, --user=NAME, --published\n"
+		"                          as for netprof matrix",
+	.examples = "  netprof report -o page.html\n"
+		    "  netprof report fft halo lammps -o /var/www/netprof\n"
+		    "  netprof report --blame --explain=4711 -o page.html\n"
+		    "  netprof report --simulate=queue.json -o page.html\n",
 	.takes = CLI_TAKES_OUTPUT | CLI_TAKES_USER | CLI_TAKES_MODEL |
 		 CLI_TAKES_SCOPE,
 	.max_args = CLI_ANY,

@@ -20,7 +20,8 @@ static void latency_quantiles(const struct np_record *record, double *p50_sec,
 			      double *p99_sec)
 {
 	struct np_sample all = {
-		.hist = np_hist_new(), .moments = np_run_latency(record),
+		.hist = np_hist_new(),
+		.moments = np_run_latency(record),
 	};
 
 	if (all.hist)
@@ -150,8 +151,10 @@ static void append_run(json_object *list, const struct np_record *record,
 	cli_put_count(j, "step_id", record->step_id);
 	cli_put_text(j, "use", np_run_use_name(use));
 	cli_put_text(j, "state", np_run_states[record->state]);
-	cli_put(j, "exit_code", record->exit_code == NP_NO_VALUE ? NULL :
-			    json_object_new_int64(record->exit_code));
+	cli_put(j, "exit_code",
+		record->exit_code == NP_NO_VALUE ?
+			NULL :
+			json_object_new_int64(record->exit_code));
 	cli_put_time(j, "start", record->start);
 	cli_put_time(j, "end", record->end);
 	cli_put_real(j, "run_sec", np_record_run_sec(record));
@@ -245,29 +248,28 @@ const struct cli_cmd cmd_runs = {
 	.name = "runs",
 	.args = "[--json|--parsable] [--user=NAME|--published] APP",
 	.help = "the runs that a profile is made of",
-	.text =
-"Lists the runs of APP, the newest first, and what each is used for:\n\n"
-"  used        its latencies are part of the profile\n"
-"  level       it ran under synthetic load\n"
-"  intervals   the load was switched on and off during the run\n"
-"  empty       its run time counts, but no latency was measured\n\n"
-"or why it is excluded:\n\n"
-"  fabric      measured on another cluster or network, or with another message\n"
-"              size, than the newest run\n"
-"  running     it has not ended\n"
-"  failed      its exit code was not 0, or its end was not seen\n"
-"  suspended   Slurm suspended and resumed its job\n"
-"  neighbours  other jobs shared a leaf switch with it\n"
-"  rail        its load level did not load a rail that the program uses\n"
-"  workload    another command, or other nodes, tasks, tasks on each node or\n"
-"              processors, than the workload that is shown\n"
-"  automatic   measured the idle network in quiet moments of another run or in a\n"
-"              calibration; a run made for that purpose replaces it\n\n"
-"The options are those of show.",
-	.examples =
-"  netprof runs lammps\n"
-"  netprof runs --parsable lammps\n",
+	.text = "Lists the runs of APP, the newest first, and what each is used for:\n\n"
+		"  used        its latencies are part of the profile\n"
+		"  level       it ran under synthetic load\n"
+		"  intervals   the load was switched on and off during the run\n"
+		"  empty       its run time counts, but no latency was measured\n\n"
+		"or why it is excluded:\n\n"
+		"  fabric      measured on another cluster or network, or with another message\n"
+		"              size, than the newest run\n"
+		"  running     it has not ended\n"
+		"  failed      its exit code was not 0, or its end was not seen\n"
+		"  suspended   Slurm suspended and resumed its job\n"
+		"  neighbours  other jobs shared a leaf switch with it\n"
+		"  rail        its load level did not load a rail that the program uses\n"
+		"  workload    another command, or other nodes, tasks, tasks on each node or\n"
+		"              processors, than the workload that is shown\n"
+		"  automatic   measured the idle network in quiet moments of another run or in a\n"
+		"              calibration; a run made for that purpose replaces it\n\n"
+		"The options are those of show.",
+	.examples = "  netprof runs lammps\n"
+		    "  netprof runs --parsable lammps\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.required_arg = "an application", .max_args = 1,
+	.required_arg = "an application",
+	.max_args = 1,
 	.run = run_runs,
 };

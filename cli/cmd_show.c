@@ -24,13 +24,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_recommend.h"
+#include "cli_analysis.h"
 #include "cli_json_put.h"
 #include "cli_loggps.h"
 #include "cli_print.h"
 #include "cli_profile.h"
+#include "cli_recommend.h"
 #include "cli_text.h"
-#include "cli_analysis.h"
 #include "np_cache.h"
 #include "np_elf.h"
 #include "np_level.h"
@@ -261,7 +261,8 @@ static int find_summary(struct pairs *pairs, size_t i,
 			struct cli_known_app *app)
 {
 	const struct np_store_stamp stamp[] = {
-		pairs->fabric, pairs->candidate[i].stamp,
+		pairs->fabric,
+		pairs->candidate[i].stamp,
 	};
 	const struct np_fabric *fabric = pairs->known.cal.fabric;
 	uint64_t state = np_cache_state(0, stamp, NP_ARRAY_SIZE(stamp));
@@ -330,8 +331,8 @@ static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 	p->low = np_pack_real(to, p->low);
 	p->high = np_pack_real(to, p->high);
 	p->flags = (unsigned)np_pack_count(to, p->flags, UINT_MAX);
-	p->model = np_model_find(np_pack_text(to, p->model ? p->model->name :
-					      NULL), NULL);
+	p->model = np_model_find(
+		np_pack_text(to, p->model ? p->model->name : NULL), NULL);
 	p->used = (unsigned)np_pack_count(to, p->used, UINT_MAX);
 	p->n_curve = np_pack_count(to, p->n_curve, n_levels);
 	p->n_impact = np_pack_count(to, p->n_impact, n_levels);
@@ -339,8 +340,8 @@ static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 	p->n_excluded = np_pack_count(to, p->n_excluded, 2 * n_levels);
 	p->sharing = np_pack_real(to, p->sharing);
 	p->more = (enum np_more)np_pack_count(to, p->more, NP_MORE_SHARING);
-	p->more_level = np_pack_count(to, p->more_level,
-				      n_levels ? n_levels - 1 : 0);
+	p->more_level =
+		np_pack_count(to, p->more_level, n_levels ? n_levels - 1 : 0);
 	to->bad |= !p->model;
 }
 
@@ -496,7 +497,9 @@ static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
 {
 	return (struct cli_pair){
 		.app = pairs->known.app[victim ? victim : co]->runs.app,
-		.victim = victim, .corunner = co, .prediction = *p,
+		.victim = victim,
+		.corunner = co,
+		.prediction = *p,
 	};
 }
 
@@ -833,10 +836,15 @@ print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 static enum cli_colour colour_of(const struct np_run_summary *profile)
 {
 	switch (profile->verdict.use) {
-	case NP_USE_LIGHT: return CLI_GREEN;
-	case NP_USE_MODERATE: return CLI_YELLOW;
-	case NP_USE_HEAVY: case NP_USE_SATURATED: return CLI_RED;
-	default: return CLI_BOLD;
+	case NP_USE_LIGHT:
+		return CLI_GREEN;
+	case NP_USE_MODERATE:
+		return CLI_YELLOW;
+	case NP_USE_HEAVY:
+	case NP_USE_SATURATED:
+		return CLI_RED;
+	default:
+		return CLI_BOLD;
 	}
 }
 
@@ -1078,7 +1086,9 @@ static void print_level_row(FILE *f, const struct np_run_summary_level *levels,
 			    size_t n, int width, int row)
 {
 	static const char *const label[LEVEL_ROWS] = {
-		"run time", "95 % interval from", "                to",
+		"run time",
+		"95 % interval from",
+		"                to",
 		"the load's rounds",
 	};
 	char buf[CLI_NUMBER_LEN];
@@ -1274,12 +1284,14 @@ static int show_text(const struct show *show)
 static void put_verdict(json_object *in, const struct np_run_summary *profile)
 {
 	static const char *const against[] = {
-		[NP_AGAINST_NOTHING] = "nothing", [NP_AGAINST_IDLE] = "idle",
+		[NP_AGAINST_NOTHING] = "nothing",
+		[NP_AGAINST_IDLE] = "idle",
 	};
 	static const char *const doubt[] = {
 		[NP_DOUBT_PROBES] = "probes",
 		[NP_DOUBT_BASELINE] = "baseline",
-		[NP_DOUBT_SILENT] = "silent", [NP_DOUBT_FULL] = "full",
+		[NP_DOUBT_SILENT] = "silent",
+		[NP_DOUBT_FULL] = "full",
 		[NP_DOUBT_TRAFFIC] = "traffic",
 	};
 	json_object *object = cli_put_object(in, "verdict");
@@ -1617,20 +1629,19 @@ const struct cli_cmd cmd_show = {
 	.name = "show",
 	.args = "[--json|--parsable] [--user=NAME|--published] APP",
 	.help = "how an application uses the network",
-	.text =
-"Prints the profile of APP on one screen: first in words how it uses the\n"
-"network, then the numbers behind that: probe latencies, its slowdown under\n"
-"synthetic load, and which of the known applications would slow it most, or be\n"
-"slowed by it most, from other nodes of the same leaf switch.\n\n"
-"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
-"  --user=NAME         another user's profile, if you may read it\n"
-"  --published         the profile that an administrator published\n\n"
-"Default: your own profile, or the published one if you have none.",
-	.examples =
-"  netprof show lammps\n"
-"  netprof show --published cp2k\n"
-"  netprof show --json lammps | jq .verdict\n",
+	.text = "Prints the profile of APP on one screen: first in words how it uses the\n"
+		"network, then the numbers behind that: probe latencies, its slowdown under\n"
+		"synthetic load, and which of the known applications would slow it most, or be\n"
+		"slowed by it most, from other nodes of the same leaf switch.\n\n"
+		"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
+		"  --user=NAME         another user's profile, if you may read it\n"
+		"  --published         the profile that an administrator published\n\n"
+		"Default: your own profile, or the published one if you have none.",
+	.examples = "  netprof show lammps\n"
+		    "  netprof show --published cp2k\n"
+		    "  netprof show --json lammps | jq .verdict\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.required_arg = "an application", .max_args = 1,
+	.required_arg = "an application",
+	.max_args = 1,
 	.run = run_show,
 };

@@ -48,7 +48,7 @@
 /* ---- Results: a summary of a simulation, and what a policy changes ---- */
 
 #define LONG_HOLD_SEC 600 /* a longer hold counts as long */
-#define SHORT_RUN_SEC 10 /* shorter run times count as this in slowdowns */
+#define SHORT_RUN_SEC 10  /* shorter run times count as this in slowdowns */
 #define WEEK_SEC (7 * 86400)
 #define MAX_WEEKS 65536 /* weeks of all seeds */
 
@@ -245,7 +245,8 @@ static void add_week(struct week_sums *to, const struct week_sums *week)
 static double recovered_share(const struct week_sums *week)
 {
 	return week->used > 0 ?
-		(week->lost_without - week->lost_with) / week->used : 0;
+		       (week->lost_without - week->lost_with) / week->used :
+		       0;
 }
 
 /* Relative change of the total wait; NaN if only the policy makes jobs wait. */
@@ -294,8 +295,9 @@ static int estimate_gain(const struct weeks *weeks, struct gain *out)
 		set_interval(&out->recovered, recovered);
 	if (weeks->n > 1 && !isnan(out->delay.value))
 		set_interval(&out->delay, delay);
-	out->wait_change_sec = all.jobs > 0 ?
-		(all.wait_with - all.wait_without) / all.jobs : 0;
+	out->wait_change_sec =
+		all.jobs > 0 ? (all.wait_with - all.wait_without) / all.jobs :
+			       0;
 	np_rng_free(rng);
 	free(recovered);
 	return 0;
@@ -348,7 +350,7 @@ struct sim {
 	struct np_sim_cluster cluster;
 	struct np_sim_switch *above; /* above leaf switches */
 	uint64_t *above_leaves;	     /* bitmaps of the leaves below each */
-	uint64_t *sets; /* nodes of the partitions, as bitmaps */
+	uint64_t *sets;		     /* nodes of the partitions, as bitmaps */
 	const uint64_t *partition[NP_SIM_MAX_PARTITIONS];
 	uint32_t *partition_of; /* by text of the log: its partition, from 1 */
 	char cluster_text[160];
@@ -357,17 +359,17 @@ struct sim {
 	   none: all users have equal shares. */
 	struct np_sim_assoc *assoc;
 	struct np_index associations;
-	struct np_sim_job *job; /* log.n */
+	struct np_sim_job *job;		  /* log.n */
 	char (*profile_name)[NAME_BYTES]; /* by handle of the profile */
 	size_t n_profiles;
 	/* How profiles slow each other: by all predictions; and by those that
 	   are not uncertain, as placement knows it. */
 	struct np_slowdowns *slowdowns, *known;
-	size_t n_uncertain; /* pairs of victim and co-runner */
-	char models_text[200];	/* where the predictions are from, in words */
+	size_t n_uncertain;    /* pairs of victim and co-runner */
+	char models_text[200]; /* where the predictions are from, in words */
 	double known_node_sec, all_node_sec; /* jobs with a profile; all jobs */
 	size_t known_jobs;
-	double worst; /* largest slowdown among the profiles that occur */
+	double worst;	 /* largest slowdown among the profiles that occur */
 	uint32_t merged; /* partitions too many, merged into the last one */
 
 	struct policy policy[MAX_POLICIES];
@@ -396,13 +398,13 @@ struct sim {
  * that the placement plugin uses, so that the simulation decides as it would.
  */
 
-#define MAX_RESPONSE (16u << 20) /* output of Slurm's commands, bytes */
+#define MAX_RESPONSE (16u << 20)  /* output of Slurm's commands, bytes */
 #define MAX_RULES_FILE (1u << 20) /* bytes */
 #define MAX_NEGLIGIBLE 0.01	  /* slowdowns up to this count as none */
 #define MAX_LEVELS 16		  /* of switches above leaf switches */
 #define MAX_LISTED (16u * NP_LEAVES_MAX_NODES) /* names of nodes in lists */
-#define SCONTROL_SEC 20		  /* timeout */
-#define CATALOG_SEC 120		  /* timeout for all predictions */
+#define SCONTROL_SEC 20			       /* timeout */
+#define CATALOG_SEC 120			       /* timeout for all predictions */
 
 /* ---- jobs ---- */
 
@@ -494,17 +496,17 @@ struct map {
 		uint32_t *node;
 		size_t n;
 		size_t number; /* in sim.leaves */
-	} *leaf;
+	} * leaf;
 	size_t n;
 	struct above {
 		char name[64];
-		char *where; /* "FILE:LINE", or what else describes it */
+		char *where;	/* "FILE:LINE", or what else describes it */
 		char *children; /* list of switches, of either kind */
 		uint32_t level; /* 0: its leaves are not known yet */
 		uint64_t *leaves;
-	} *above;
+	} * above;
 	size_t n_above;
-	size_t words; /* of a bitmap of leaves */
+	size_t words;	 /* of a bitmap of leaves */
 	size_t n_listed; /* names of nodes in lists so far */
 	/* Of a topology.yaml: topologies so far, and the one with switches. */
 	size_t topology, taken_topology;
@@ -591,7 +593,7 @@ static int define(struct map *map, const char *path, unsigned line,
 		return np_errf(err, -EINVAL, "%s:%u: %s is defined twice", path,
 			       line, name);
 	return map->defined.n > known ? 0 :
-	       np_errf(err, -ENOMEM, "out of memory");
+					np_errf(err, -ENOMEM, "out of memory");
 }
 
 /* Handle one line of topology.conf, or of scontrol. */
@@ -616,7 +618,8 @@ static int take_switch(void *arg, const struct np_slurm_line *line,
 		return rc;
 	rc = sw.below ? add_above(map, line->path, line->number, sw.name,
 				  sw.below) :
-	     sw.nodes ? add_leaf(map, sw.name, sw.nodes) : 0;
+	     sw.nodes ? add_leaf(map, sw.name, sw.nodes) :
+			0;
 	return rc ? np_errf(err, rc,
 			    "%s:%u: not a node list, or too long: %.64s",
 			    line->path, line->number,
@@ -813,7 +816,8 @@ static int take_item(struct map *map, const char *path, unsigned line,
 	int rc;
 
 	if ((!yaml_value(item, "switch", value) &&
-	     !yaml_value(item, "block", value)) || !*value) {
+	     !yaml_value(item, "block", value)) ||
+	    !*value) {
 		map->topology += yaml_value(item, "topology", value);
 		return check_unnamed(item, path, line, value, err);
 	}
@@ -841,7 +845,7 @@ static int take_item(struct map *map, const char *path, unsigned line,
 		return check_keys(item, path, line, name, err);
 	/* A list is not empty, has no quotes and is no other form of YAML. */
 	rc = !*value || strchr("|>&*!", *value) || strpbrk(value, "\"';") ?
-		-EINVAL :
+		   -EINVAL :
 	     nodes ? add_leaf(map, name, value) :
 		     add_above(map, path, line, name, value);
 	return rc ? np_errf(err, rc,
@@ -1003,8 +1007,10 @@ static int current_topology(struct map *map, struct np_err *err)
 			     "Slurm has no leaf switches; describe the cluster "
 			     "with --leaves=64x32 or --topology=topology.conf");
 	if (!rc && (rc = take_above(map, text)))
-		np_errf(err, rc, rc == -ENOMEM ? "out of memory" :
-			"scontrol show topology: not a list of switches");
+		np_errf(err, rc,
+			rc == -ENOMEM ?
+				"out of memory" :
+				"scontrol show topology: not a list of switches");
 	np_topo_free(&topo);
 	free(text);
 	return rc;
@@ -1013,8 +1019,7 @@ static int current_topology(struct map *map, struct np_err *err)
 /* Processors of a node of this cluster, as most nodes have; 0: unknown. */
 static uint32_t cluster_cpus(void)
 {
-	static char *const argv[] = { "sinfo", "-h", "-e", "-o", "%D %c",
-				      NULL };
+	static char *const argv[] = { "sinfo", "-h", "-e", "-o", "%D %c", NULL };
 	char text[4096], count[2][16], *rest = text, *line;
 	uint32_t nodes, cpus, most = 0, found = 0;
 
@@ -1285,8 +1290,9 @@ static int add_share(struct sim *sim, struct accounts *accounts,
 		depth = accounts->depth;
 	if (depth + 1 >= NP_SIM_MAX_DEPTH)
 		return -EINVAL;
-	at = association(sim, account, "", depth ? accounts->at[depth - 1] :
-			 NP_SIM_NO_PARENT, shares);
+	at = association(sim, account, "",
+			 depth ? accounts->at[depth - 1] : NP_SIM_NO_PARENT,
+			 shares);
 	accounts->at[depth] = at;
 	accounts->depth = depth + 1;
 	return at == NP_NO_INDEX ? -ENOMEM : 0;
@@ -1341,8 +1347,9 @@ static int parse_sshare(struct sim *sim, char *text, const char *source,
 					       "shares",
 					       source, n, shown);
 	}
-	return sim->associations.n ? 0 :
-	       np_errf(err, -EINVAL, "%s: no account", source);
+	return sim->associations.n ?
+		       0 :
+		       np_errf(err, -EINVAL, "%s: no account", source);
 }
 
 /* The shares as they are now, or none if this Slurm has no fair share. */
@@ -1401,8 +1408,9 @@ static uint32_t user_of(struct sim *sim, const struct np_queue_job *from)
 	np_queue_text(&sim->log, from->account, account, sizeof(account));
 	np_queue_text(&sim->log, from->user, user, sizeof(user));
 	at = account_of(sim, *account ? account : "root");
-	return at == NP_NO_INDEX ? at :
-	       association(sim, account, *user ? user : "-", at, 1);
+	return at == NP_NO_INDEX ?
+		       at :
+		       association(sim, account, *user ? user : "-", at, 1);
 }
 
 /* ---- the queue: jobs of the log on this cluster ---- */
@@ -1440,7 +1448,8 @@ static int make_queue(struct sim *sim)
 		*job = (struct np_sim_job){
 			.submit_sec = from->submit_sec,
 			.cancel_sec = from->cancel_sec,
-			.run_sec = from->run_sec, .limit_sec = from->limit_sec,
+			.run_sec = from->run_sec,
+			.limit_sec = from->limit_sec,
 			/* Without priorities, in order of submission. */
 			.priority = priorities ? from->priority : 0,
 			.after = from->after == NP_QUEUE_NONE ? NP_SIM_NO_JOB :
@@ -1452,8 +1461,9 @@ static int make_queue(struct sim *sim)
 		if (job->user == NP_NO_INDEX)
 			return cli_fail("out of memory");
 		if (from->partition != NP_QUEUE_NONE)
-			job->partition = (uint16_t)
-				(sim->partition_of[from->partition] - 1);
+			job->partition =
+				(uint16_t)(sim->partition_of[from->partition] -
+					   1);
 		set_size(sim, from, job);
 	}
 	return -1;
@@ -1543,10 +1553,12 @@ static int take_rule(struct sim *sim, struct rules *rules, char *line,
 			sim->opt->rules, number, word);
 	rc = add_profile(sim, word, &rule.profile);
 	if (rc)
-		return rc == -ENOMEM ? cli_fail("out of memory") :
-		       cli_fail("%s:%u: \"%.64s\": more than %d profiles",
-				sim->opt->rules, number, word,
-				NP_CONFLICT_MAX_PROFILES);
+		return rc == -ENOMEM ?
+			       cli_fail("out of memory") :
+			       cli_fail(
+				       "%s:%u: \"%.64s\": more than %d profiles",
+				       sim->opt->rules, number, word,
+				       NP_CONFLICT_MAX_PROFILES);
 	while ((word = strtok_r(NULL, " \t\r", &save)))
 		if ((rc = take_pattern(&rule, word)) == -EEXIST)
 			return cli_fail("%s:%u: \"%.64s=\" is given twice",
@@ -1593,8 +1605,9 @@ static bool matches(const struct rule *rule, const struct sim *sim, size_t i)
 
 	for (int k = 0; k < N_KEYS; k++)
 		if (rule->pattern[k] &&
-		    fnmatch(rule->pattern[k], np_queue_text(&sim->log, of[k],
-			    text, sizeof(text)), 0))
+		    fnmatch(rule->pattern[k],
+			    np_queue_text(&sim->log, of[k], text, sizeof(text)),
+			    0))
 			return false;
 	return true;
 }
@@ -1660,8 +1673,10 @@ static void find_worst(struct sim *sim, const bool *used)
 			known = np_slowdowns_between(sim->known, victim, co,
 						     true, true);
 			sim->worst = fmax(sim->worst, known);
-			sim->n_uncertain += known != np_slowdowns_between(
-				sim->slowdowns, victim, co, true, true);
+			sim->n_uncertain += known !=
+					    np_slowdowns_between(sim->slowdowns,
+								 victim, co,
+								 true, true);
 		}
 }
 
@@ -1748,7 +1763,9 @@ static int new_slowdowns(const struct sim *sim, struct np_slowdowns **out)
 	memset(table->caused, 0, cells * sizeof(*table->caused));
 	for (size_t i = 0; i < n; i++)
 		table->profile[i] = (struct np_slowdowns_profile){
-			.trusted = true, .complete = true, .inert = true,
+			.trusted = true,
+			.complete = true,
+			.inert = true,
 		};
 	return -1;
 }
@@ -1821,13 +1838,14 @@ static void take_table(const struct sim *sim, struct np_slowdowns *to,
 			int32_t victim = np_app_index_find(index, name[i], uid);
 			int32_t co = np_app_index_find(index, name[k], uid);
 
-			for (uint32_t touch = 0; victim >= 0 && co >= 0 &&
-			     touch <= NP_TOUCH_UPLINK; touch++)
-				set_pair(to, i, k, touch,
-					 np_slowdowns_from_load(
-						np_slowdowns_pair(table,
-							(uint32_t)victim, touch,
-							(uint32_t)co, touch)));
+			for (uint32_t touch = 0;
+			     victim >= 0 && co >= 0 && touch <= NP_TOUCH_UPLINK;
+			     touch++)
+				set_pair(
+					to, i, k, touch,
+					np_slowdowns_from_load(np_slowdowns_pair(
+						table, (uint32_t)victim, touch,
+						(uint32_t)co, touch)));
 		}
 }
 
@@ -1950,7 +1968,9 @@ static int set_key(struct np_conf *conf, const char *text, struct np_err *err)
 			       text);
 	snprintf(value, sizeof(value), "%s%s", equal + 1,
 		 !strncasecmp(text, "MaxSlowdown", (size_t)(equal - text)) &&
-		 equal[1] && !strchr(equal, '%') ? "%" : "");
+				 equal[1] && !strchr(equal, '%') ?
+			 "%" :
+			 "");
 	rc = np_conf_set_key(conf, text, (size_t)(equal - text), value, err);
 	return rc != -ENOENT ?
 		       rc :
@@ -2038,8 +2058,8 @@ static int make_policies(struct sim *sim)
 static int read_inputs(struct sim *sim)
 {
 	int (*const reader[])(struct sim *) = {
-		read_jobs, read_cluster, read_shares, make_queue,
-		make_profiles, make_policies,
+		read_jobs,  read_cluster,  read_shares,
+		make_queue, make_profiles, make_policies,
 	};
 	int rc = -1;
 
@@ -2087,7 +2107,8 @@ static const struct policy *acting_policy(const struct sim *sim)
 static const char *span_text(const struct sim *sim, char buf[CLI_NUMBER_LEN])
 {
 	double days = (double)(sim->job[sim->log.n - 1].submit_sec -
-			       sim->job[0].submit_sec) / 86400;
+			       sim->job[0].submit_sec) /
+		      86400;
 
 	if (days >= 2)
 		snprintf(buf, CLI_NUMBER_LEN, "%.0f days", days);
@@ -2361,7 +2382,8 @@ static struct group *make_groups(const struct sim *sim, enum kind kind,
 		/* Only jobs that ended under both policies are compared. */
 		if (has_ended(without) && has_ended(with))
 			groups[k++] = (struct group){
-				.key = key_of(sim, i, kind), .jobs = 1,
+				.key = key_of(sim, i, kind),
+				.jobs = 1,
 				.before = wait_sec(without),
 				.after = wait_sec(with),
 				.recovered = sim->job[i].nodes *
@@ -2559,11 +2581,14 @@ static int print_text(const struct sim *sim)
 			   percent(sim->share_done, text));
 	verdict_text(sim, line, sizeof(line));
 	cli_printf(CLI_BOLD, 0, "%s", line);
-	room = cli_columns() < NAME_COLUMNS + width ? 1 :
-	       (size_t)((cli_columns() - NAME_COLUMNS) / width);
+	room = cli_columns() < NAME_COLUMNS + width ?
+		       1 :
+		       (size_t)((cli_columns() - NAME_COLUMNS) / width);
 	for (size_t from = 0; from < sim->n_policies; from += room)
-		print_table(sim, from, from + room < sim->n_policies ?
-			    from + room : sim->n_policies, width);
+		print_table(sim, from,
+			    from + room < sim->n_policies ? from + room :
+							    sim->n_policies,
+			    width);
 	if (acting_policy(sim) && sim->with &&
 	    !nothing_text(sim, line, sizeof(line)))
 		print_groups(sim);
@@ -2625,8 +2650,9 @@ static void put_groups(json_object *list, const struct sim *sim, enum kind kind)
 		json_object *to = cli_append_object(list);
 
 		cli_put_text(to, "by", kind_name[kind]);
-		cli_put_text(to, "who", group_name(sim, kind, group->key, name,
-						   sizeof(name)));
+		cli_put_text(to, "who",
+			     group_name(sim, kind, group->key, name,
+					sizeof(name)));
 		cli_put_count(to, "jobs", group->jobs);
 		cli_put_computed(to, "wait_change_sec", change_of(group));
 		cli_put_computed(to, "saved_node_sec", group->recovered);
@@ -2801,7 +2827,9 @@ static void write_event(void *arg, uint32_t job,
 		outcome->how == NP_SIM_MAIN ? "main" : "backfill",
 		outcome->released	? "released at MaxDefer" :
 		outcome->was_restricted ? "restricted" :
-		outcome->was_held ? "held" : "-", outcome->held_sec);
+		outcome->was_held	? "held" :
+					  "-",
+		outcome->held_sec);
 	for (size_t i = 0; i < n; i++)
 		fprintf(sim->events, "%s%u", i ? "," : "", node[i]);
 	fputc('\n', sim->events);
@@ -2835,13 +2863,19 @@ static int simulate_policy(struct sim *sim, struct progress *progress, size_t i,
 {
 	struct policy *policy = &sim->policy[i];
 	struct np_sim_input input = {
-		.cluster = &sim->cluster, .job = sim->job, .n = sim->log.n,
-		.scheduler = &sim->opt->scheduler, .slowdowns = sim->slowdowns,
+		.cluster = &sim->cluster,
+		.job = sim->job,
+		.n = sim->log.n,
+		.scheduler = &sim->opt->scheduler,
+		.slowdowns = sim->slowdowns,
 		.known = sim->known,
-		.assoc = sim->assoc, .n_assocs = sim->associations.n,
-		.policy = &policy->sim, .rigid = sim->opt->rigid,
+		.assoc = sim->assoc,
+		.n_assocs = sim->associations.n,
+		.policy = &policy->sim,
+		.rigid = sim->opt->rigid,
 		.started = sim->events ? write_event : NULL,
-		.go_on = go_on, .arg = progress,
+		.go_on = go_on,
+		.arg = progress,
 	};
 	struct np_err err = NP_ERR_INIT;
 	struct summary sum;
@@ -2890,7 +2924,9 @@ static int simulate_all(struct sim *sim)
 {
 	uint32_t seeds = sim->opt->seeds;
 	struct progress progress = {
-		.sim = sim, .parts = sim->n_policies * seeds, .shown = -1,
+		.sim = sim,
+		.parts = sim->n_policies * seeds,
+		.shown = -1,
 	};
 	struct np_sim_outcome *outcome =
 		calloc(sim->log.n + 1, sizeof(*outcome));
@@ -2913,7 +2949,7 @@ static int simulate_all(struct sim *sim)
 
 /* ---- the command ---- */
 
-#define FAIR_PERIOD_SEC 300	 /* PriorityCalcPeriod, Slurm's default */
+#define FAIR_PERIOD_SEC 300	  /* PriorityCalcPeriod, Slurm's default */
 #define HALF_LIFE_SEC (7 * 86400) /* PriorityDecayHalfLife, Slurm's default */
 
 /* Read the inputs and open the file of events. */
@@ -2928,7 +2964,8 @@ static int open_inputs(struct sim *sim)
 				      strerror(errno));
 		else
 			fputs("policy|job|submit|eligible|start|pass|placement|"
-			      "held_sec|nodes\n", sim->events);
+			      "held_sec|nodes\n",
+			      sim->events);
 	}
 	return rc;
 }
@@ -2980,9 +3017,10 @@ static int take_policies(char *text, void *at, struct np_err *err)
 	for (word = copy ? strtok_r(copy, ",", &save) : NULL; !rc && word;
 	     word = strtok_r(NULL, ",", &save))
 		rc = n++ == MAX_POLICIES ?
-		     np_errf(err, -EINVAL, "--policy: more than %d policies",
-			     MAX_POLICIES) :
-		     parse_policy(word, &conf, &mode, err);
+			     np_errf(err, -EINVAL,
+				     "--policy: more than %d policies",
+				     MAX_POLICIES) :
+			     parse_policy(word, &conf, &mode, err);
 	if (!rc && !n)
 		rc = np_errf(
 			err, -EINVAL,
@@ -3081,8 +3119,10 @@ static int take_order(char *text, void *at, struct np_err *err)
 	opt->fair = !strcmp(text, "fairshare");
 	opt->scheduler.fair_period_sec = opt->fair ? FAIR_PERIOD_SEC : 0;
 	if (!opt->by_submission && !opt->fair && strcmp(text, "priority"))
-		return np_errf(err, -EINVAL, "--order=%.64s: expected priority,"
-			       " submit or fairshare", text);
+		return np_errf(err, -EINVAL,
+			       "--order=%.64s: expected priority,"
+			       " submit or fairshare",
+			       text);
 	return 0;
 }
 
@@ -3191,43 +3231,43 @@ const struct cli_cmd cmd_simulate = {
 	.name = "simulate",
 	.args = "[--json|--parsable] --swf=FILE|--sacct=FILE|--last=30d [OPTION]...",
 	.help = "what placement would have done to a queue of jobs",
-	.text =
-"Replays a queue of jobs through Slurm's scheduling rules and the placement\n"
-"decision, with placement off and on, and prints what each policy would have\n"
-"cost and saved.\n\n"
-"Jobs (- is standard input; gzip is unpacked):\n"
-"  --swf=FILE          a log in the Standard Workload Format\n"
-"  --sacct=FILE        output of sacct --parsable2\n"
-"  --last=30d          the last 30 days of this cluster's accounting\n"
-"Cluster (default: Slurm is asked):\n"
-"  --leaves=64x32      64 leaf switches with 32 nodes each; 4x16x32: in 4\n"
-"                      groups with a switch above each\n"
-"  --topology=FILE     a topology.conf or topology.yaml\n"
-"  --cpus-per-node=N   processors of each node\n"
-"Applications (default: the name of a job is the name of its profile):\n"
-"  --rules=FILE        lines such as: lammps user=alice name=lmp*\n"
-"  --mix=fft:20,unknown:80\n"
-"                      draw the profile of each job, for several --seeds=N\n"
-"  --pairs=FILE        predictions as victim, co-runner, percent (default:\n"
-"                      those of the profiles in the store)\n"
-"Policies:\n"
-"  --policy=off,enforce:MaxSlowdown=20%\n"
-"                      policies to simulate; all are compared with the first\n"
-"  --set=KEY=VALUE     setting of netprof.conf(5) for all policies\n"
-"  --order=submit      ignore the priorities of the log\n"
-"  --order=fairshare   users who used less come first; --half-life=SEC (7 days)\n"
-"  --shares=FILE       output of sshare -a --parsable2 (with --last, it is asked)\n"
-"  --fixed-run-times   jobs are never slowed\n"
-"  --queue-depth=, --bf-interval=, --bf-window=, --bf-resolution=,\n"
-"  --bf-max-job-test=  as in slurm.conf(5); times in seconds\n"
-"  --completing=SEC    time until the nodes of an ended job are free\n"
-"Output:\n"
-"  --events=FILE       write each start with its reason\n"
-"  --json, --parsable, --plot=FILE",
+	.text = "Replays a queue of jobs through Slurm's scheduling rules and the placement\n"
+		"decision, with placement off and on, and prints what each policy would have\n"
+		"cost and saved.\n\n"
+		"Jobs (- is standard input; gzip is unpacked):\n"
+		"  --swf=FILE          a log in the Standard Workload Format\n"
+		"  --sacct=FILE        output of sacct --parsable2\n"
+		"  --last=30d          the last 30 days of this cluster's accounting\n"
+		"Cluster (default: Slurm is asked):\n"
+		"  --leaves=64x32      64 leaf switches with 32 nodes each; 4x16x32: in 4\n"
+		"                      groups with a switch above each\n"
+		"  --topology=FILE     a topology.conf or topology.yaml\n"
+		"  --cpus-per-node=N   processors of each node\n"
+		"Applications (default: the name of a job is the name of its profile):\n"
+		"  --rules=FILE        lines such as: lammps user=alice name=lmp*\n"
+		"  --mix=fft:20,unknown:80\n"
+		"                      draw the profile of each job, for several --seeds=N\n"
+		"  --pairs=FILE        predictions as victim, co-runner, percent (default:\n"
+		"                      those of the profiles in the store)\n"
+		"Policies:\n"
+		"  --policy=off,enforce:MaxSlowdown=20%\n"
+		"                      policies to simulate; all are compared with the first\n"
+		"  --set=KEY=VALUE     setting of netprof.conf(5) for all policies\n"
+		"  --order=submit      ignore the priorities of the log\n"
+		"  --order=fairshare   users who used less come first; --half-life=SEC (7 days)\n"
+		"  --shares=FILE       output of sshare -a --parsable2 (with --last, it is asked)\n"
+		"  --fixed-run-times   jobs are never slowed\n"
+		"  --queue-depth=, --bf-interval=, --bf-window=, --bf-resolution=,\n"
+		"  --bf-max-job-test=  as in slurm.conf(5); times in seconds\n"
+		"  --completing=SEC    time until the nodes of an ended job are free\n"
+		"Output:\n"
+		"  --events=FILE       write each start with its reason\n"
+		"  --json, --parsable, --plot=FILE",
 	.examples =
-"  netprof simulate --last=30d --rules=rules --policy=off,prefer,enforce\n"
-"  netprof simulate --swf=log.gz --leaves=64x32 --mix=fft:20,unknown:80\n",
+		"  netprof simulate --last=30d --rules=rules --policy=off,prefer,enforce\n"
+		"  netprof simulate --swf=log.gz --leaves=64x32 --mix=fft:20,unknown:80\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
-	.own = own, .max_args = 0,
+	.own = own,
+	.max_args = 0,
 	.run = run_simulate,
 };

@@ -34,8 +34,8 @@
 
 struct status {
 	const struct np_state *state; /* borrowed */
-	double now; /* seconds since 1970 */
-	bool placement_enabled; /* in netprof.conf of this host */
+	double now;		      /* seconds since 1970 */
+	bool placement_enabled;	      /* in netprof.conf of this host */
 	bool all; /* --all: print every leaf switch and every job */
 	const struct np_state_leaf **leaf; /* worst predicted slowdown first */
 	const struct np_state_job **kept_apart; /* sorted by id */
@@ -492,9 +492,9 @@ static void add_nodes_panel(struct np_figure *figure,
 static void add_worst_slowdown_panel(struct np_figure *figure,
 				     const struct status *status, size_t n)
 {
-	struct np_panel *panel =
-		add_panel(figure, "Worst predicted slowdown",
-			  "Slowdown of a job there (%)", status, n);
+	struct np_panel *panel = add_panel(figure, "Worst predicted slowdown",
+					   "Slowdown of a job there (%)",
+					   status, n);
 	struct np_shape *shape =
 		np_figure_add_shape(figure, panel, NP_SHAPE_SPANS, 3, NULL);
 	/*
@@ -525,9 +525,8 @@ static int save_plot(const struct status *status, const char *path)
 
 	if (!n)
 		return cli_fail("the last decision contains no leaf switches");
-	figure = np_figure_new(*status->state->cluster ?
-				       status->state->cluster :
-				       "cluster");
+	figure = np_figure_new(
+		*status->state->cluster ? status->state->cluster : "cluster");
 	if (!figure)
 		return cli_figure_save_and_free(figure, path);
 	add_nodes_panel(figure, status, shown);

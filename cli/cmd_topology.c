@@ -70,7 +70,9 @@ static void copy_name(char to[MAX_NAME], const char *from, size_t len)
 
 	for (size_t i = 0; i < len && n + 1 < MAX_NAME; i++)
 		to[n++] = isalnum((unsigned char)from[i]) ||
-			  strchr("._-", from[i]) ? from[i] : '-';
+					  strchr("._-", from[i]) ?
+				  from[i] :
+				  '-';
 	to[n] = '\0';
 }
 
@@ -341,7 +343,7 @@ int cli_places_ib(const char *path, struct cli_places *places,
 
 	if (rc)
 		return rc;
-	for (rest = text; !rc && (line = strsep(&rest, "\n")); ) {
+	for (rest = text; !rc && (line = strsep(&rest, "\n"));) {
 		line_no++;
 		if (!strncmp(line, "Switch", 6))
 			rc = begin_switch(&s, path, line_no, line, err);
@@ -375,7 +377,8 @@ int cli_places_ib(const char *path, struct cli_places *places,
 static json_object *first_of(json_object *list)
 {
 	return json_object_is_type(list, json_type_array) ?
-		       json_object_array_get_idx(list, 0) : list;
+		       json_object_array_get_idx(list, 0) :
+		       list;
 }
 
 /* A member of an object, or of the first of several; NULL: none. */
@@ -385,7 +388,9 @@ static json_object *member_of(json_object *object, const char *key)
 
 	object = first_of(object);
 	return json_object_is_type(object, json_type_object) &&
-	       json_object_object_get_ex(object, key, &member) ? member : NULL;
+			       json_object_object_get_ex(object, key, &member) ?
+		       member :
+		       NULL;
 }
 
 /*
@@ -401,12 +406,13 @@ static bool is_switch(json_object *chassis)
 	for (size_t i = 0; list; i++) {
 		one = json_object_is_type(list, json_type_array) ?
 			      json_object_array_get_idx(list, i) :
-		      i ? NULL : list;
+		      i ? NULL :
+			  list;
 		if (!one)
 			break;
 		type = json_object_get_string(member_of(one, "type"));
-		if (!type || !json_object_get_boolean(
-				     member_of(one, "enabled")))
+		if (!type ||
+		    !json_object_get_boolean(member_of(one, "enabled")))
 			continue;
 		if (!strcmp(type, "Bridge") || !strcmp(type, "Router"))
 			return true;
@@ -652,7 +658,7 @@ int cli_places_latencies(const char *path, struct cli_places *places,
 
 	for (size_t i = 0; !rc && i < all; i++)
 		table.sec[i] = NAN;
-	for (rest = text; !rc && (line = strsep(&rest, "\n")); ) {
+	for (rest = text; !rc && (line = strsep(&rest, "\n"));) {
 		line_no++;
 		rc = add_latency(&table, line);
 		if (rc == -EINVAL)
@@ -712,7 +718,8 @@ static const struct cli_place *find_place(const struct cli_places *places,
 	const struct cli_place key = { .node = (char *)name };
 
 	return places->n ? bsearch(&key, places->place, places->n, sizeof(key),
-				   by_node) : NULL;
+				   by_node) :
+			   NULL;
 }
 
 /* A node that Slurm lists on two leaf switches counts for the first. */
@@ -990,8 +997,9 @@ static int save_latencies(const struct matrix *matrix, const char *path,
 					matrix->node[j],
 					matrix->sec[i * matrix->n + j]);
 	bad = ferror(file);
-	return fclose(file) || bad ? np_errf(err, -EIO, "cannot write %s",
-					  path) : 0;
+	return fclose(file) || bad ?
+		       np_errf(err, -EIO, "cannot write %s", path) :
+		       0;
 }
 
 /*
@@ -1118,20 +1126,21 @@ static int read_slurm(const struct options *opt, const char *partition,
 static int add_known(void *known, const char *name)
 {
 	return np_index_add(known, name, strlen(name)) != NP_NO_INDEX ? 0 :
-								       -ENOMEM;
+									-ENOMEM;
 }
 
 static int read_nodes(struct np_index *known)
 {
-	static char *const all_nodes[] = { "sinfo", "--all", "-h", "-o", "%N",
-					   NULL };
+	static char *const all_nodes[] = { "sinfo", "--all", "-h",
+					   "-o",    "%N",    NULL };
 	char *text = malloc(MAX_TOPOLOGY);
 	int rc = text ? 0 : -ENOMEM;
 
 	/* Without Slurm, and with half of its answer, all hosts count. */
 	if (!rc && !cli_spawn(all_nodes, 10, text, MAX_TOPOLOGY))
 		rc = strlen(text) + 1 < MAX_TOPOLOGY ?
-			     np_hostlist_each(text, add_known, known) : -E2BIG;
+			     np_hostlist_each(text, add_known, known) :
+			     -E2BIG;
 	if (rc)
 		np_index_clear(known);
 	free(text);
@@ -1252,9 +1261,9 @@ struct comparison {
 	 */
 	char **name;
 	size_t n_names;
-	bool slurm_failed;   /* it did not answer */
-	size_t n_others;     /* hosts that are no nodes of Slurm */
-	char other[MAX_NAME]; /* one of them */
+	bool slurm_failed;	 /* it did not answer */
+	size_t n_others;	 /* hosts that are no nodes of Slurm */
+	char other[MAX_NAME];	 /* one of them */
 	struct np_index missing; /* nodes of Slurm's topology not found */
 	char first_missing[MAX_NAME];
 };
@@ -1439,7 +1448,8 @@ static void print_found_leaves(const struct comparison *cmp)
 		printf("  %-20s ", leaf_name(cmp, l));
 		print_nodes(stdout, places, l);
 		puts(cmp->slurm->n && cmp->match[l] == CLI_TOPOLOGY_NONE ?
-		     "  (not in Slurm's topology)" : "");
+			     "  (not in Slurm's topology)" :
+			     "");
 	}
 }
 
@@ -1674,26 +1684,25 @@ const struct cli_cmd cmd_topology = {
 		"        [--times=N] [--repeats=N] [--save=FILE] [--slurm=FILE] "
 		"[--write=conf|yaml]",
 	.help = "check Slurm's topology: which node is on which leaf switch",
-	.text =
-"Finds which nodes share a leaf switch and compares that with Slurm's topology;\n"
-"it lists the nodes that Slurm has on another switch.  Inside an allocation it\n"
-"measures the latency between every two nodes, one pair after the other, while\n"
-"the nodes should be otherwise idle (salloc -N64 --exclusive netprof topology).\n"
-"The exit status is 1 if Slurm's topology differs or is missing.\n\n"
-"  --ibnetdiscover=FILE  read the output of ibnetdiscover instead\n"
-"  --lldp=DIR            read the output of \"lldpctl -f json\" on each node, in\n"
-"                        files DIR/NODE.json\n"
-"  --latencies=FILE      read latencies of an earlier measurement, one line for\n"
-"                        each pair: NODE NODE SECONDS\n"
-"  --times=N             exchanges of a pair, of which the fastest counts (100)\n"
-"  --repeats=N           measurements of all pairs (3)\n"
-"  --save=FILE           save the latencies, for --latencies\n"
-"  --slurm=FILE          compare with this output of scontrol show topology\n"
-"  --write=conf|yaml     print a topology.conf or topology.yaml instead, with\n"
-"                        Slurm's names of switches where it has them",
+	.text = "Finds which nodes share a leaf switch and compares that with Slurm's topology;\n"
+		"it lists the nodes that Slurm has on another switch.  Inside an allocation it\n"
+		"measures the latency between every two nodes, one pair after the other, while\n"
+		"the nodes should be otherwise idle (salloc -N64 --exclusive netprof topology).\n"
+		"The exit status is 1 if Slurm's topology differs or is missing.\n\n"
+		"  --ibnetdiscover=FILE  read the output of ibnetdiscover instead\n"
+		"  --lldp=DIR            read the output of \"lldpctl -f json\" on each node, in\n"
+		"                        files DIR/NODE.json\n"
+		"  --latencies=FILE      read latencies of an earlier measurement, one line for\n"
+		"                        each pair: NODE NODE SECONDS\n"
+		"  --times=N             exchanges of a pair, of which the fastest counts (100)\n"
+		"  --repeats=N           measurements of all pairs (3)\n"
+		"  --save=FILE           save the latencies, for --latencies\n"
+		"  --slurm=FILE          compare with this output of scontrol show topology\n"
+		"  --write=conf|yaml     print a topology.conf or topology.yaml instead, with\n"
+		"                        Slurm's names of switches where it has them",
 	.examples =
-"  salloc -N64 --exclusive netprof topology --save=latencies\n"
-"  netprof topology --latencies=latencies --write=conf\n",
+		"  salloc -N64 --exclusive netprof topology --save=latencies\n"
+		"  netprof topology --latencies=latencies --write=conf\n",
 	.own = options,
 	.run = run_topology,
 };

@@ -26,7 +26,7 @@ struct cli_places {
 		uint32_t leaf; /* of that adapter */
 		uint32_t other[CLI_PLACE_OTHERS]; /* of others */
 		size_t n_others;
-	} *place;
+	} * place;
 	size_t n;
 	char **leaf; /* names; "": not known */
 	size_t n_leaves;

@@ -285,8 +285,8 @@ static void store_pairs(struct validate_ctx *ctx, const char *victim)
 	ctx->no_store = cli_store_open(&store) >= 0;
 	if (ctx->no_store)
 		return;
-	ctx->no_store = np_pairs_store_save(store.store, &ctx->pairs, victim,
-					    &err);
+	ctx->no_store =
+		np_pairs_store_save(store.store, &ctx->pairs, victim, &err);
 	cli_store_close(&store);
 	if (ctx->no_store)
 		cli_fail("the measured pairs are in %s, but could not be saved "
@@ -761,8 +761,8 @@ static void put_pairs(json_object *in, const struct validate_ctx *ctx)
 		cli_put_real(o, "predicted", p->slowdown);
 		cli_put_real(o, "low", p->low);
 		cli_put_real(o, "high", p->high);
-		cli_put_text(o, "flags", cli_flag_names(p->flags, flags,
-							sizeof(flags)));
+		cli_put_text(o, "flags",
+			     cli_flag_names(p->flags, flags, sizeof(flags)));
 	}
 }
 
@@ -928,7 +928,8 @@ static const struct np_option own_options[] = {
 static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct validate_ctx ctx = {
-		.options = { .repeats = 2 }, .constant = NAN,
+		.options = { .repeats = 2 },
+		.constant = NAN,
 	};
 	struct cli_options options;
 	char *default_path = NULL;
@@ -954,29 +955,28 @@ const struct cli_cmd cmd_validate = {
 	.name = "validate",
 	.args = "[OPTION]... FILE",
 	.help = "measure pairs of programs and check the predictions",
-	.text =
-"Measures pairs of programs and compares their slowdowns with the predictions.\n"
-"Run it inside an allocation of idle nodes (salloc -N8 --exclusive), ideally all\n"
-"nodes of two leaf switches.  FILE lists the programs, see netprof-validate(1).\n"
-"Each program runs alone, is profiled in one run, and runs with every program on\n"
-"one leaf switch and, as a control, on two.  You can stop the command at any\n"
-"time and run it again to continue.  When everything is measured, it needs no\n"
-"allocation and only prints the comparison.\n\n"
-"  --repeats=N        runs of each pair (default 2)\n"
-"  -o, --output=FILE  file of the results, netprof-pairs(5) (default\n"
-"                     FILE.pairs.json)\n"
-"  --plot=FILE        draw predicted over measured: .svg, .png or .pdf\n"
-"  --model=M          another model than " NP_MODEL_DEFAULT "\n"
-"  --fresh            discard earlier results\n"
-"  --dry-run          print what would be measured and how long it would take\n"
-"  --json             output for programs",
-	.examples =
-"  salloc -N16 --exclusive netprof validate programs\n"
-"  netprof validate --dry-run programs\n"
-"  netprof validate --plot=pairs.svg programs\n",
+	.text = "Measures pairs of programs and compares their slowdowns with the predictions.\n"
+		"Run it inside an allocation of idle nodes (salloc -N8 --exclusive), ideally all\n"
+		"nodes of two leaf switches.  FILE lists the programs, see netprof-validate(1).\n"
+		"Each program runs alone, is profiled in one run, and runs with every program on\n"
+		"one leaf switch and, as a control, on two.  You can stop the command at any\n"
+		"time and run it again to continue.  When everything is measured, it needs no\n"
+		"allocation and only prints the comparison.\n\n"
+		"  --repeats=N        runs of each pair (default 2)\n"
+		"  -o, --output=FILE  file of the results, netprof-pairs(5) (default\n"
+		"                     FILE.pairs.json)\n"
+		"  --plot=FILE        draw predicted over measured: .svg, .png or .pdf\n"
+		"  --model=M          another model than " NP_MODEL_DEFAULT "\n"
+		"  --fresh            discard earlier results\n"
+		"  --dry-run          print what would be measured and how long it would take\n"
+		"  --json             output for programs",
+	.examples = "  salloc -N16 --exclusive netprof validate programs\n"
+		    "  netprof validate --dry-run programs\n"
+		    "  netprof validate --plot=pairs.svg programs\n",
 	.takes = CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLOT |
 		 CLI_TAKES_MODEL,
-	.own = own_options, .max_args = 1,
+	.own = own_options,
+	.max_args = 1,
 	.required_arg = "a file that lists programs, netprof-validate(1)",
 	.run = run_validate,
 };

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_options.h"
 #include "cli_analysis.h"
-#include "np_text.h"
+#include "cli_options.h"
 #include "np_out.h"
+#include "np_text.h"
 
 static const struct cli_cmd cmd_help, cmd_version;
 
@@ -31,36 +31,57 @@ static int run_analysis(const struct cli_cmd *self, int argc, char **argv)
 enum { LOGGPS, TRACE, TOLERANCE, QN, SCALE, SHARING, REPLAY };
 
 static const struct cli_cmd analysis_cmds[] = {
-	[LOGGPS] = { "loggps", .run = run_analysis, .help =
-		     "measure what a message costs: latency, overhead, "
-		     "bandwidth" },
-	[TRACE] = { "trace", .run = run_analysis, .help =
-		    "summarise the trace of an MPI program, or convert it" },
-	[TOLERANCE] = { "tolerance", .run = run_analysis, .help =
-			"how much latency a program tolerates, from its "
-			"execution graph" },
-	[QN] = { "qn", .run = run_analysis, .help =
-		 "solve a queueing network" },
-	[SCALE] = { "scale", .run = run_analysis, .help =
-		    "how a program scales, from traces or mpiP reports" },
-	[SHARING] = { "sharing", .run = run_analysis, .help =
-		      "how concurrent transfers share a network" },
-	[REPLAY] = { "replay", .run = run_analysis, .help =
-		     "simulate programs on a network, alone and together" },
+	[LOGGPS] = { "loggps", .run = run_analysis,
+		     .help = "measure what a message costs: latency, overhead, "
+			     "bandwidth" },
+	[TRACE] = { "trace", .run = run_analysis,
+		    .help = "summarise the trace of an MPI program, or convert it" },
+	[TOLERANCE] = { "tolerance", .run = run_analysis,
+			.help = "how much latency a program tolerates, from its "
+				"execution graph" },
+	[QN] = { "qn", .run = run_analysis,
+		 .help = "solve a queueing network" },
+	[SCALE] = { "scale", .run = run_analysis,
+		    .help = "how a program scales, from traces or mpiP reports" },
+	[SHARING] = { "sharing", .run = run_analysis,
+		      .help = "how concurrent transfers share a network" },
+	[REPLAY] = { "replay", .run = run_analysis,
+		     .help = "simulate programs on a network, alone and together" },
 };
 
 /* All commands, in the order in which they are listed. */
 static const struct cli_cmd *const cmds[] = {
-	&cmd_show, &cmd_list, &cmd_runs, &cmd_compare, &cmd_plot, &cmd_report,
+	&cmd_show,
+	&cmd_list,
+	&cmd_runs,
+	&cmd_compare,
+	&cmd_plot,
+	&cmd_report,
 	&cmd_forget,
-	&cmd_predict, &cmd_matrix, &cmd_accuracy, &cmd_validate,
-	&cmd_status, &cmd_explain, &cmd_blame, &cmd_simulate,
-	&cmd_calibrate, &cmd_publish, &cmd_unpublish, &cmd_check, &cmd_topology,
-	&cmd_release, &cmd_metrics,
-	&analysis_cmds[TRACE], &analysis_cmds[TOLERANCE],
-	&analysis_cmds[LOGGPS], &analysis_cmds[SCALE], &analysis_cmds[SHARING],
-	&analysis_cmds[REPLAY], &analysis_cmds[QN],
-	&cmd_help, &cmd_version,
+	&cmd_predict,
+	&cmd_matrix,
+	&cmd_accuracy,
+	&cmd_validate,
+	&cmd_status,
+	&cmd_explain,
+	&cmd_blame,
+	&cmd_simulate,
+	&cmd_calibrate,
+	&cmd_publish,
+	&cmd_unpublish,
+	&cmd_check,
+	&cmd_topology,
+	&cmd_release,
+	&cmd_metrics,
+	&analysis_cmds[TRACE],
+	&analysis_cmds[TOLERANCE],
+	&analysis_cmds[LOGGPS],
+	&analysis_cmds[SCALE],
+	&analysis_cmds[SHARING],
+	&analysis_cmds[REPLAY],
+	&analysis_cmds[QN],
+	&cmd_help,
+	&cmd_version,
 };
 
 /*
@@ -145,7 +166,8 @@ static int run_help(const struct cli_cmd *self, int argc, char **argv)
 }
 
 static const struct cli_cmd cmd_help = {
-	.name = "help", .args = "[COMMAND]",
+	.name = "help",
+	.args = "[COMMAND]",
 	.help = "list the commands, or describe one",
 	.text = "Lists the commands, or describes one of them.",
 	.run = run_help,
@@ -163,7 +185,8 @@ static int run_version(const struct cli_cmd *self, int argc, char **argv)
 }
 
 static const struct cli_cmd cmd_version = {
-	.name = "version", .args = "",
+	.name = "version",
+	.args = "",
 	.help = "print the version; also --version",
 	.text = "Prints the version.",
 	.run = run_version,

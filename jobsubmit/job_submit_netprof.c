@@ -29,7 +29,7 @@ uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static uint32_t built_for; /* SLURM_VERSION_NUMBER when this was built */
 static const struct np_plugin *placement; /* NULL: it is off */
-static char trouble[PATH_MAX + 256]; /* why placement is off */
+static char trouble[PATH_MAX + 256];	  /* why placement is off */
 
 /* Runs in dlopen(), before Slurm reads plugin_version. */
 __attribute__((constructor)) static void report_loader_version(void)
@@ -82,8 +82,9 @@ static void *open_placement(void)
 	if (is_complete(path))
 		object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!object)
-		snprintf(trouble, sizeof(trouble), "%s", is_complete(path) ?
-			 dlerror() : NP_PLUGIN_FILE ": damaged");
+		snprintf(trouble, sizeof(trouble), "%s",
+			 is_complete(path) ? dlerror() :
+					     NP_PLUGIN_FILE ": damaged");
 	return object;
 }
 

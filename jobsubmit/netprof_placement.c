@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "np_placer.h"
 #include "np_clock.h"
+#include "np_placer.h"
 #include "np_plugin.h"
 #include "np_shared.h"
 #include "np_thread.h"
 
-#define STARTING_SEC 30 /* from init() until a first decision is expected */
+#define STARTING_SEC 30	  /* from init() until a first decision is expected */
 #define STOP_WAIT_SEC 0.1 /* how long fini() waits for the thread */
 
 static struct np_shared *shared;
@@ -38,7 +38,7 @@ static atomic_uint n_inits;    /* number of calls of init() */
 static bool may_continue(void *n_init)
 {
 	return atomic_load(&should_run) &&
-	       *(unsigned *)n_init == atomic_load(&n_inits);
+	     *(unsigned *)n_init == atomic_load(&n_inits);
 }
 
 /* Sleep until the time is over or the thread should end. */

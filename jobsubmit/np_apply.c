@@ -375,8 +375,11 @@ static int record_written(struct writer *writer,
 		return -ENOMEM;
 	}
 	out->written[out->n_written++] = (struct np_written){
-		.id = entry->id, .array = entry->array, .task = entry->task,
-		.ours = our_list, .until_sec = until_sec,
+		.id = entry->id,
+		.array = entry->array,
+		.task = entry->task,
+		.ours = our_list,
+		.until_sec = until_sec,
 	};
 	return 0;
 }

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "np_placement.h"
 #include "np_job_snapshot.h"
+#include "np_placement.h"
 
 /* ---- One update ---- */
 

@@ -496,7 +496,7 @@ struct leaf_list {
 	size_t n;
 	uint64_t *current_nodes; /* bitmap: nodes of the leaf being added */
 	uint64_t *nodes_on_leaf; /* a bitmap for each rail: nodes with a leaf */
-	uint64_t *topology_nodes; /* a bitmap for each topology: its nodes */
+	uint64_t *topology_nodes;   /* a bitmap for each topology: its nodes */
 	uint64_t *rails_file_nodes; /* bitmap: nodes in the rails file */
 	/* If Slurm's topology has rails: the device that leads to each. */
 	const char *device[NP_RAILS_MAX];

@@ -21,7 +21,7 @@
 
 /* Nodes that are alike in everything that a job can require of a node. */
 struct np_node_kind {
-	uint32_t cpus;	 /* of a node */
+	uint32_t cpus;	  /* of a node */
 	uint32_t threads; /* per core */
 	uint64_t memory_mb;
 	char *features;	 /* "a,b" */
@@ -34,9 +34,9 @@ struct np_part {
 	bool is_default;
 	bool shares_nodes; /* its jobs share nodes, unless they ask for
 			      exclusive ones */
-	bool no_leaves; /* its topology has no leaves, but another one has */
-	uint64_t *nodes; /* bitmap */
-	size_t n_kinds;	 /* number of kinds that its nodes are of */
+	bool no_leaves;	   /* its topology has no leaves, but another one has */
+	uint64_t *nodes;   /* bitmap */
+	size_t n_kinds;	   /* number of kinds that its nodes are of */
 };
 
 struct np_cluster_map {
@@ -53,7 +53,7 @@ struct np_cluster_map {
 	size_t n_kinds;
 	struct np_part *part;
 	size_t n_parts;
-	struct np_err warning; /* inconsistency of the topology, or "" */
+	struct np_err warning;	   /* inconsistency of the topology, or "" */
 	struct np_err rails_error; /* why the rails file is not used, or "" */
 };
 
@@ -68,9 +68,9 @@ struct np_job_requirements {
 	/* These numbers are 0 if they are not given. */
 	uint32_t threads_per_core; /* at most */
 	uint32_t cpus_per_node;
-	uint64_t memory_mb;    /* per node */
+	uint64_t memory_mb; /* per node */
 	uint64_t memory_per_cpu_mb;
-	uint64_t cpus, tasks;  /* in total */
+	uint64_t cpus, tasks; /* in total */
 	uint32_t tasks_per_node;
 	uint32_t nodes;
 };
@@ -92,7 +92,7 @@ void np_job_requirements_set_memory(struct np_job_requirements *required,
 
 /* How a job's requirements can be met on this cluster. */
 struct np_job_fit {
-	int partition;	 /* index of the (first) partition */
+	int partition;	    /* index of the (first) partition */
 	uint32_t min_nodes; /* enough for the job, whichever nodes it gets */
 	bool undetermined;  /* it is not known which nodes match */
 };

@@ -521,7 +521,7 @@ static int store_exclusions(struct builder *builder,
 	const uint64_t *to[4] = { builder->out->none };
 	size_t bytes = builder->out->map->words * sizeof(*entry->bits);
 	int same_as[4] = { 0 }; /* index of the first bitmap that is equal */
-	int n = 0; /* bitmaps that need memory of their own */
+	int n = 0;		/* bitmaps that need memory of their own */
 
 	for (int i = 1; i < 4; i++) {
 		while (same_as[i] < i &&
@@ -535,8 +535,9 @@ static int store_exclusions(struct builder *builder,
 	n = 0;
 	for (int i = 1; i < 4; i++) {
 		to[i] = same_as[i] < i ? to[same_as[i]] :
-			memcpy((char *)entry->bits + (size_t)n++ * bytes,
-			       from[i], bytes);
+					 memcpy((char *)entry->bits +
+							(size_t)n++ * bytes,
+						from[i], bytes);
 	}
 	entry->user = to[1];
 	entry->written = to[2];
@@ -564,8 +565,8 @@ static void find_begin_time(struct builder *builder,
 		entry->annotation.begin_sec = change->begin_sec;
 	else if (!held)
 		entry->annotation.begin_sec = entry->begin_sec;
-	entry->annotation.begin_sec = if_future(entry->annotation.begin_sec,
-						now);
+	entry->annotation.begin_sec =
+		if_future(entry->annotation.begin_sec, now);
 	if (!held && entry->annotation.until_sec)
 		entry->in_effect = false;
 	result->eligible_sec = entry->annotation.begin_sec;
@@ -792,7 +793,8 @@ static int load_topology_text(const char *name, char **text, struct np_err *err)
 			       "slurm_load_topo: %s", slurm_strerror(error));
 	}
 	return np_topo_text(msg, text) ?
-	       np_errf(err, -ENOMEM, "out of memory") : 0;
+		       np_errf(err, -ENOMEM, "out of memory") :
+		       0;
 }
 
 static bool has_topology(const partition_info_t *part, const char *name)

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "np_catalog.h"
 #include "np_annotation.h"
-#include "np_shared.h"
+#include "np_catalog.h"
 #include "np_cluster_map.h"
+#include "np_shared.h"
 #include "np_snapshot.h"
 
 /*
@@ -29,11 +29,11 @@ struct np_cached_job {
 	uint64_t logged;   /* digest of the decision that was logged last */
 	unsigned n_logged; /* log lines about the job in logged_hour */
 	int64_t logged_hour; /* hours since the epoch */
-	char *comment;	   /* AdminComment with the last annotation, in case
+	char *comment;	     /* AdminComment with the last annotation, in case
 			      somebody overwrites it; NULL: none */
-	unsigned failures; /* consecutive updates that Slurm refused */
-	bool in_snapshot;  /* it is in the last job snapshot */
-	bool all_user;	   /* all its excluded nodes are the user's, as they
+	unsigned failures;   /* consecutive updates that Slurm refused */
+	bool in_snapshot;    /* it is in the last job snapshot */
+	bool all_user;	     /* all its excluded nodes are the user's, as they
 			      were set while the user's jobs were ignored */
 };
 
@@ -120,7 +120,7 @@ struct np_job_entry {
 	uint32_t task;	/* NP_JOB_ENTRY_NO_TASK: a record of several tasks */
 	char app[NP_APP_MAX + 1]; /* "": none given */
 	enum np_auth auth;
-	int partition; /* index in the map; -1: unknown */
+	int partition;	  /* index in the map; -1: unknown */
 	uint32_t n_nodes; /* that it has or requests */
 	/* Of a pending job: updated with what the user wants at present. */
 	struct np_annotation annotation;
@@ -130,14 +130,14 @@ struct np_job_entry {
 
 	/* Pending jobs that placement may update, or has updated. */
 	bool managed;
-	char *comment;	     /* AdminComment; NULL: none */
+	char *comment; /* AdminComment; NULL: none */
 	/* Bitmaps of excluded nodes: those that the user wants, those that
 	   placement added, and those that the job has at present. Equal ones
 	   may share memory. */
 	const uint64_t *user, *written, *present;
-	uint64_t *bits;	     /* the memory of these */
-	int64_t begin_sec;   /* begin time that the job has; 0: none */
-	bool in_effect;	     /* the job contains what the annotation says */
+	uint64_t *bits;	   /* the memory of these */
+	int64_t begin_sec; /* begin time that the job has; 0: none */
+	bool in_effect;	   /* the job contains what the annotation says */
 };
 #define NP_JOB_ENTRY_NO_TASK UINT32_MAX
 

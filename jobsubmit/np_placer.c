@@ -219,7 +219,8 @@ size_t np_state_log_decisions(const struct np_job_snapshot *jobs,
 				  sizeof(line));
 		np_ctl_info("JobId=%u (%s): %s%s", entry->id, entry->app, line,
 			    cached->n_logged == MAX_LINES_PER_HOUR ?
-			    " (no more lines about it in this hour)" : "");
+				    " (no more lines about it in this hour)" :
+				    "");
 	}
 	return n_changed;
 }
@@ -644,47 +645,47 @@ double np_placer_gap_sec(double took_sec, double interval_sec)
 
 /* ---- The passes ---- */
 
-#define MAX_UPDATES 500	   /* of jobs, in one pass */
+#define MAX_UPDATES 500 /* of jobs, in one pass */
 /* Seconds. */
-#define READ_SEC 0.5	   /* to read the store in one pass */
-#define IDLE_SEC 5	   /* between two checks of netprof.conf while off */
-#define STATE_SEC 5	   /* age of state.json at which it is rewritten */
-#define OFF_SEC 60	   /* between two full passes while placement is off */
-#define MISSED_SEC 3600	   /* between two lines about missed changes */
-#define ARRIVAL_SEC 5	   /* longest time from job_submit to a visible job */
+#define READ_SEC 0.5	/* to read the store in one pass */
+#define IDLE_SEC 5	/* between two checks of netprof.conf while off */
+#define STATE_SEC 5	/* age of state.json at which it is rewritten */
+#define OFF_SEC 60	/* between two full passes while placement is off */
+#define MISSED_SEC 3600 /* between two lines about missed changes */
+#define ARRIVAL_SEC 5	/* longest time from job_submit to a visible job */
 
 /* Times are seconds of CLOCK_MONOTONIC unless noted otherwise. */
 struct np_placer {
 	struct np_shared *shared;
 	struct np_settings settings;
 	struct np_controller controller;
-	bool is_active;		/* this is the active controller */
+	bool is_active; /* this is the active controller */
 	struct np_store_reader *store;
 	struct np_job_cache *cache;
 	struct np_cluster_map *map;
-	int64_t last_sec;	/* last decision, seconds since the epoch */
-	uint32_t last_id;	/* highest job id in the current decision */
-	double state_sec;	/* when state.json was last written */
-	double missed_sec;	/* earliest next line about missed changes */
-	double idle_until_sec;	/* earliest full pass while placement is off */
-	struct np_err state_trouble; /* why state.json was not written */
+	int64_t last_sec;      /* last decision, seconds since the epoch */
+	uint32_t last_id;      /* highest job id in the current decision */
+	double state_sec;      /* when state.json was last written */
+	double missed_sec;     /* earliest next line about missed changes */
+	double idle_until_sec; /* earliest full pass while placement is off */
+	struct np_err state_trouble;  /* why state.json was not written */
 	struct np_err logged_trouble; /* trouble that was logged last */
 	struct np_err logged_warning; /* of the map */
 	struct np_logged_denials denied_logged;
-	uint64_t jobs_digest;	/* of the jobs in the last pass */
+	uint64_t jobs_digest; /* of the jobs in the last pass */
 };
 
 /* Data of one pass. */
 struct pass {
 	struct np_ctld_info info;
 	struct np_arrivals arrivals;
-	uint32_t last_id; /* highest job id in info */
+	uint32_t last_id;	  /* highest job id in info */
 	struct np_change *change; /* that users requested since the last pass */
 	size_t n_changes;
-	bool written; /* updating jobs has begun */
+	bool written;		 /* updating jobs has begun */
 	bool incomplete;	 /* not all restrictions were written */
 	bool needs_another_pass; /* soon: there are more updates to make */
-	struct np_known known; /* from the store */
+	struct np_known known;	 /* from the store */
 	struct np_job_snapshot jobs;
 	struct np_denials denied;
 	struct np_placement *placement;
@@ -770,7 +771,8 @@ static bool check_is_active(struct np_placer *placer)
 
 	if (is_active != placer->is_active)
 		np_ctl_info("%s", is_active ?
-			    "in control: placement is active" : why.text);
+					  "in control: placement is active" :
+					  why.text);
 	if (!is_active && placer->is_active)
 		np_shared_withdraw(placer->shared);
 	placer->is_active = is_active;
@@ -778,8 +780,8 @@ static bool check_is_active(struct np_placer *placer)
 }
 
 /* Request the profiles of all jobs. Returns whether any is a new request. */
-static bool
-request_profiles(struct np_placer *placer, const job_info_msg_t *jobs)
+static bool request_profiles(struct np_placer *placer,
+			     const job_info_msg_t *jobs)
 {
 	bool any_new = false;
 
@@ -814,22 +816,22 @@ static int open_store(struct np_placer *placer, struct np_err *err)
 }
 
 /* Read the store. This may take long, but submissions do not wait for it. */
-static int
-read_store(struct np_placer *placer, struct pass *pass, struct np_err *err)
+static int read_store(struct np_placer *placer, struct pass *pass,
+		      struct np_err *err)
 {
 	int rc = 0;
 
 	if (np_store_reader_is_new(placer->store))
 		rc = open_store(placer, err);
 
-	return rc ? rc
-		  : np_store_reader_read(placer->store, READ_SEC, log_skipped,
+	return rc ? rc :
+		    np_store_reader_read(placer->store, READ_SEC, log_skipped,
 					 &pass->known, &pass->trouble, err);
 }
 
 /* Give the callbacks the owners of all jobs and arrays. */
-static void
-update_owners(struct np_placer *placer, const struct np_job_snapshot *jobs)
+static void update_owners(struct np_placer *placer,
+			  const struct np_job_snapshot *jobs)
 {
 	struct np_owner *owner = calloc(2 * jobs->n_jobs + 1, sizeof(*owner));
 	size_t n = 0;
@@ -847,8 +849,8 @@ update_owners(struct np_placer *placer, const struct np_job_snapshot *jobs)
 }
 
 /* Log an inconsistency of the map, unless it was logged before. */
-static void
-log_map_warning(struct np_placer *placer, const struct np_cluster_map *map)
+static void log_map_warning(struct np_placer *placer,
+			    const struct np_cluster_map *map)
 {
 	if (!strcmp(placer->logged_warning.text, map->warning.text))
 		return;
@@ -899,10 +901,13 @@ static int make_snapshot(struct np_placer *placer, struct pass *pass,
 			 int64_t now_sec, struct np_err *err)
 {
 	const struct np_job_snapshot_input in = {
-		.info = &pass->info, .map = placer->map,
+		.info = &pass->info,
+		.map = placer->map,
 		.index = pass->known.index,
-		.conf = &placer->settings.conf.place, .cache = placer->cache,
-		.change = pass->change, .n_changes = pass->n_changes,
+		.conf = &placer->settings.conf.place,
+		.cache = placer->cache,
+		.change = pass->change,
+		.n_changes = pass->n_changes,
 		.now_sec = now_sec,
 		/* The clock may have been set back. */
 		.last_sec = placer->last_sec <= now_sec ? placer->last_sec : 0,
@@ -918,8 +923,8 @@ static int make_snapshot(struct np_placer *placer, struct pass *pass,
  * Load the state of jobs and nodes from slurmctld, and make the cluster map and
  * the job snapshot from it. Returns 0 or -errno.
  */
-static int
-read_cluster(struct np_placer *placer, struct pass *pass, struct np_err *err)
+static int read_cluster(struct np_placer *placer, struct pass *pass,
+			struct np_err *err)
 {
 	const struct np_conf *conf = &placer->settings.conf;
 	int64_t now_sec = time(NULL);
@@ -955,8 +960,8 @@ read_cluster(struct np_placer *placer, struct pass *pass, struct np_err *err)
 	return make_snapshot(placer, pass, now_sec, err);
 }
 
-static int
-decide(struct np_placer *placer, struct pass *pass, struct np_err *err)
+static int decide(struct np_placer *placer, struct pass *pass,
+		  struct np_err *err)
 {
 	struct np_policy policy;
 
@@ -999,8 +1004,8 @@ static int publish(struct np_placer *placer, struct pass *pass)
 }
 
 /* Whether jobs were submitted, started or ended since the last pass. */
-static bool
-have_jobs_changed(struct np_placer *placer, const struct np_job_snapshot *jobs)
+static bool have_jobs_changed(struct np_placer *placer,
+			      const struct np_job_snapshot *jobs)
 {
 	uint64_t digest = NP_HASH;
 	bool changed;
@@ -1063,8 +1068,8 @@ static int make_state(struct np_placer *placer, struct pass *pass,
  * last step of a pass, for which no submission waits. The store reader takes
  * ownership of the data of the pass.
  */
-static void
-write_store(struct np_placer *placer, struct pass *pass, struct np_state *state)
+static void write_store(struct np_placer *placer, struct pass *pass,
+			struct np_state *state)
 {
 	struct np_pass_output output = {
 		.mode = placer->controller.private_jobs ? 0640 : 0644,

@@ -71,10 +71,10 @@ double np_placer_gap_sec(double took_sec, double interval_sec);
 
 /* The settings of slurm.conf that matter here. */
 struct np_controller {
-	int index;	    /* in the list of controllers; -1: not known yet */
-	bool alone;	    /* there is no other controller */
-	bool whole_nodes;   /* SelectType allocates whole nodes */
-	bool private_jobs;  /* PrivateData=jobs */
+	int index;	   /* in the list of controllers; -1: not known yet */
+	bool alone;	   /* there is no other controller */
+	bool whole_nodes;  /* SelectType allocates whole nodes */
+	bool private_jobs; /* PrivateData=jobs */
 	char cluster[256];
 	char host[256];
 	double conf_read_sec; /* CLOCK_MONOTONIC, when slurm.conf was last read;
@@ -91,12 +91,12 @@ int np_controller_read_conf(struct np_controller *controller,
 /* ---- Settings of netprof.conf ---- */
 
 struct np_settings {
-	struct np_conf conf; /* of the last valid file; before, placement is
+	struct np_conf conf;	 /* of the last valid file; before, placement is
 				off */
-	struct np_err trouble; /* error in the current file, or "" */
-	bool read;	     /* the file was read at least once */
+	struct np_err trouble;	 /* error in the current file, or "" */
+	bool read;		 /* the file was read at least once */
 	struct timespec changed; /* modification time of the file read last */
-	off_t size;	     /* of that file, bytes */
+	off_t size;		 /* of that file, bytes */
 };
 
 void np_settings_init(struct np_settings *settings);
@@ -147,7 +147,7 @@ struct np_denied {
 	uint32_t uid;
 	char app[NP_APP_MAX + 1];
 	enum np_auth auth;
-	uint32_t n_jobs; /* of that user with that name */
+	uint32_t n_jobs;		/* of that user with that name */
 	char why[NP_STATE_WHY_MAX + 1]; /* in words */
 };
 

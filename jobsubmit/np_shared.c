@@ -68,8 +68,8 @@ bool np_may_change(uint32_t uid, uint32_t owner)
 	return uid == owner || is_administrator(uid);
 }
 
-static struct np_owner *
-find_owner(const struct np_changes *changes, uint32_t id)
+static struct np_owner *find_owner(const struct np_changes *changes,
+				   uint32_t id)
 {
 	const struct np_owner key = { .id = id };
 
@@ -108,7 +108,7 @@ void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
 		const struct np_owner *old = find_owner(changes, owner[i].id);
 
 		owner[i].missed = old ? old->missed :
-				  may_have_missed(changes, owner[i].uid);
+					may_have_missed(changes, owner[i].uid);
 	}
 	free(changes->owner);
 	changes->owner = owner;
@@ -123,8 +123,8 @@ bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
 	return owner && !np_may_change(uid, owner->uid);
 }
 
-void
-np_changes_mark_missed(struct np_changes *changes, uint32_t id, uint32_t uid)
+void np_changes_mark_missed(struct np_changes *changes, uint32_t id,
+			    uint32_t uid)
 {
 	struct np_owner *owner = find_owner(changes, id);
 
@@ -681,8 +681,9 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 	pthread_mutex_lock(&shared->lock);
 	sending = shared->sending;
 	if (is_own_update(sending, desc, change.id, change.task, uid))
-		rc = np_changes_overtake(shared->changes, sending) ? EAGAIN :
-		     SLURM_SUCCESS;
+		rc = np_changes_overtake(shared->changes, sending) ?
+			     EAGAIN :
+			     SLURM_SUCCESS;
 	else if (uid == geteuid() && np_annotation_exists(desc->admin_comment))
 		rc = EAGAIN; /* a late update, abandoned by the thread */
 	else

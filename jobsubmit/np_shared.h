@@ -34,29 +34,29 @@
  */
 
 #define NP_CHANGES_MAX 1024
-#define NP_CHANGES_OF_USER 128	  /* root and SlurmUser: all of them */
-#define NP_CHANGES_OF_JOB 4	  /* by one user; Slurm may refuse the last */
+#define NP_CHANGES_OF_USER 128	   /* root and SlurmUser: all of them */
+#define NP_CHANGES_OF_JOB 4	   /* by one user; Slurm may refuse the last */
 #define NP_CHANGES_BYTES (4 << 20) /* of all texts */
 #define NP_CHANGES_USER_BYTES (1 << 19)
 #define NP_CHANGES_MAX_LIST NP_ANNOTATION_MAX_USER /* bytes of one list */
 
 struct np_change {
-	uint32_t id;	 /* of the job, or of the array it belongs to */
-	uint32_t task;	 /* of the array; NP_CHANGE_ALL: not a single task */
-	uint32_t uid;	 /* user who requested it */
-	char *exc_nodes; /* list that was requested; NULL: unchanged */
-	char *passed_on; /* list passed on to Slurm, including ours */
+	uint32_t id;	   /* of the job, or of the array it belongs to */
+	uint32_t task;	   /* of the array; NP_CHANGE_ALL: not a single task */
+	uint32_t uid;	   /* user who requested it */
+	char *exc_nodes;   /* list that was requested; NULL: unchanged */
+	char *passed_on;   /* list passed on to Slurm, including ours */
 	int64_t begin_sec; /* begin time that was requested; 0: unchanged */
 	int64_t passed_on_begin_sec; /* begin time passed on to Slurm */
-	uint64_t order; /* counts up; set by np_changes_put() */
-	size_t bytes;	/* length of the texts; set by np_changes_put() */
+	uint64_t order;		     /* counts up; set by np_changes_put() */
+	size_t bytes; /* length of the texts; set by np_changes_put() */
 };
 #define NP_CHANGE_ALL UINT32_MAX
 
 /* The owner of a job or array. */
 struct np_owner {
 	uint32_t id, uid; /* id first: np_order_u32() */
-	bool missed; /* a change of it exceeded the limits */
+	bool missed;	  /* a change of it exceeded the limits */
 };
 
 /* An update that the thread is sending; texts are borrowed. */
@@ -95,8 +95,8 @@ bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
 bool np_changes_put(struct np_changes *changes, const struct np_change *change);
 
 /* Mark that a change of a job by uid was missed. */
-void
-np_changes_mark_missed(struct np_changes *changes, uint32_t id, uint32_t uid);
+void np_changes_mark_missed(struct np_changes *changes, uint32_t id,
+			    uint32_t uid);
 
 /*
  * Whether the update being sent is out of date, because somebody who may change
@@ -143,10 +143,10 @@ struct np_decision {
 
 /* What placement wrote into a pending job; for job_modify. */
 struct np_written {
-	uint32_t id; /* first: np_order_u32() */
+	uint32_t id;	      /* first: np_order_u32() */
 	uint32_t array, task; /* as in struct np_job_entry */
-	char *ours;	   /* excluded nodes, a hostlist; NULL: none */
-	int64_t until_sec; /* begin time; 0: none */
+	char *ours;	      /* excluded nodes, a hostlist; NULL: none */
+	int64_t until_sec;    /* begin time; 0: none */
 };
 
 /* All members are protected by the lock. */

@@ -24,11 +24,11 @@
 struct run {
 	struct np_job job; /* a copy whose pointers are not valid; its profile
 			     is set by find_profiles() */
-	uint32_t *leaf;	  /* n_leaves switches, of all rails */
+	uint32_t *leaf;	   /* n_leaves switches, of all rails */
 	size_t n_leaves;
 	char app[NP_APP_MAX + 1];
 	enum np_auth auth;
-	int partition;	  /* index in the map; -1: unknown */
+	int partition; /* index in the map; -1: unknown */
 	uint32_t task, n_nodes;
 	double held_sec;
 	double end_sec; /* seconds since the epoch; 0: still running */
@@ -91,8 +91,8 @@ struct named_switch {
  * or NP_NO_LEAF if it has none. The caller frees the result, which is NULL when
  * out of memory.
  */
-static uint32_t *
-translate_switches(const struct np_leaves *from, const struct np_leaves *to)
+static uint32_t *translate_switches(const struct np_leaves *from,
+				    const struct np_leaves *to)
 {
 	struct named_switch *list = calloc(to->n_switches + 1, sizeof(*list));
 	uint32_t *number = calloc(from->n_switches + 1, sizeof(*number));
@@ -380,8 +380,8 @@ static double predict_run_slowdown(const struct neighbour *list, size_t n,
 	double log_sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		log_sum += list[i].overlap_sec / run_sec *
-			   log1p(list[i].slowdown);
+		log_sum +=
+			list[i].overlap_sec / run_sec * log1p(list[i].slowdown);
 	return expm1(log_sum);
 }
 
@@ -395,7 +395,8 @@ static int list_neighbours(const struct np_accounting *accounting,
 			   struct np_accounting_record *record)
 {
 	size_t listed = n < NP_ACCOUNTING_PUT_NEIGHBOURS ?
-			n : NP_ACCOUNTING_PUT_NEIGHBOURS;
+				n :
+				NP_ACCOUNTING_PUT_NEIGHBOURS;
 
 	if (n)
 		qsort(list, n, sizeof(*list), np_order_desc);

@@ -39,8 +39,8 @@ struct np_type {
 	double size;	     /* of the font, points */
 	enum np_align align; /* which point of the text lies at x */
 	bool bold;
-	bool turned;	     /* runs upwards, as labels of the y axis do */
-	unsigned colour;     /* 0xrrggbb */
+	bool turned;	 /* runs upwards, as labels of the y axis do */
+	unsigned colour; /* 0xrrggbb */
 };
 
 /* The operations of a canvas. */

@@ -114,8 +114,7 @@ static int page_end(struct np_canvas *canvas)
 	if (fflush(page->out))
 		status = CAIRO_STATUS_WRITE_ERROR;
 	free(page);
-	return status == CAIRO_STATUS_NO_MEMORY ? -ENOMEM :
-	       status ? -EIO : 0;
+	return status == CAIRO_STATUS_NO_MEMORY ? -ENOMEM : status ? -EIO : 0;
 }
 
 /*

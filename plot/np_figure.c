@@ -312,8 +312,8 @@ static double choose_step(double lo, double hi, size_t most)
 static int digits_needed(double lo, double hi, double step, int least)
 {
 	double largest = fmax(fabs(lo), fabs(hi));
-	double needed = floor(log10(largest) + 1e-9) -
-			floor(log10(step) + 1e-9) + 1;
+	double needed =
+		floor(log10(largest) + 1e-9) - floor(log10(step) + 1e-9) + 1;
 
 	return (int)fmin(fmax(needed, least), NP_TICKS_LABEL / 2);
 }
@@ -352,7 +352,9 @@ static void format_log_label(double value, bool seconds, int significant,
 		double unit;
 		const char *name;
 	} units[] = {
-		{ 1, "s" }, { 1e-3, "ms" }, { 1e-6, "\302\265s" },
+		{ 1, "s" },
+		{ 1e-3, "ms" },
+		{ 1e-6, "\302\265s" },
 		{ 1e-9, "ns" },
 	};
 	size_t i = 0;

@@ -52,7 +52,7 @@ enum np_axis_kind {
 
 struct np_axis {
 	enum np_axis_kind kind;
-	char *label; /* with its unit: "Slowdown (%)" */
+	char *label;   /* with its unit: "Slowdown (%)" */
 	double lo, hi; /* values at the ends; NaN: derived from the shapes */
 	char **name;   /* of NP_AXIS_NAMES */
 	size_t n_names;

@@ -101,7 +101,8 @@ static void draw_steps(const struct screen *screen,
 				cell->grey = true;
 			else
 				cell->eighths = eighths < 8 ?
-						(unsigned char)eighths : 8;
+							(unsigned char)eighths :
+							8;
 			eighths -= 8;
 		}
 	}
@@ -112,7 +113,10 @@ static void draw_dot(const struct screen *screen, double x, double y)
 {
 	/* Bits of a braille character: four rows of two dots. */
 	static const unsigned char bit[4][2] = {
-		{ 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 },
+		{ 0x01, 0x08 },
+		{ 0x02, 0x10 },
+		{ 0x04, 0x20 },
+		{ 0x40, 0x80 },
 	};
 	double row = y_to_row(screen, y), column = x_to_column(screen, x);
 	struct cell *cell = cell_at(screen, row, column);
@@ -200,8 +204,8 @@ static char ascii_for_cell(const struct cell *cell)
 static void print_cell(FILE *out, const struct cell *cell, bool utf8)
 {
 	static const char *const blocks[] = {
-		"", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
-		"\u2586", "\u2587", "\u2588",
+		"",	  "\u2581", "\u2582", "\u2583", "\u2584",
+		"\u2585", "\u2586", "\u2587", "\u2588",
 	};
 
 	if (!utf8)

@@ -33,8 +33,8 @@
 #define TEXT_SIZE 9.0
 #define SMALL_SIZE 8.0
 #define HEADING_SIZE (1.1 * TEXT_SIZE) /* of the title of the figure */
-#define CELL_SIZE 6.0 /* of the second line of a cell */
-#define GREY 0x595959u /* contrast of 7:1 on white */
+#define CELL_SIZE 6.0		       /* of the second line of a cell */
+#define GREY 0x595959u		       /* contrast of 7:1 on white */
 #define LIGHT_GREY 0xdededeu
 
 /* Longest texts, in bytes. */
@@ -46,13 +46,13 @@
 
 /* Widths of ' ' to '~' in DejaVu Sans, in thousandths of the font size. */
 static const unsigned short char_widths[] = {
-	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361,
-	318, 337, 636, 636, 636, 636, 636, 636, 636, 636, 636, 636, 337, 337,
+	318, 401, 460, 838, 636,  950, 780, 275, 390, 390, 500, 838, 318, 361,
+	318, 337, 636, 636, 636,  636, 636, 636, 636, 636, 636, 636, 337, 337,
 	838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295,
-	295, 656, 557, 863, 748, 787, 603, 787, 695, 635, 611, 732, 684, 989,
-	685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615,
-	352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521,
-	392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
+	295, 656, 557, 863, 748,  787, 603, 787, 695, 635, 611, 732, 684, 989,
+	685, 611, 685, 390, 337,  390, 838, 500, 500, 613, 635, 550, 635, 615,
+	352, 635, 634, 278, 278,  579, 278, 974, 634, 612, 635, 635, 411, 521,
+	392, 634, 592, 818, 592,  592, 525, 636, 337, 636, 838,
 };
 
 /*
@@ -114,8 +114,9 @@ static void draw_box(struct np_canvas *canvas, const struct np_box *box,
 		     const struct np_pen *pen)
 {
 	const double xy[] = {
-		box->x, box->y, box->x + box->w, box->y,
-		box->x + box->w, box->y + box->h, box->x, box->y + box->h,
+		box->x, box->y,		 box->x + box->w,
+		box->y, box->x + box->w, box->y + box->h,
+		box->x, box->y + box->h,
 	};
 
 	canvas->path(canvas, xy, 4, true, pen);
@@ -169,11 +170,20 @@ static void print_escaped(FILE *out, const char *text)
 {
 	for (; *text; text++)
 		switch (*text) {
-		case '&': fputs("&amp;", out); break;
-		case '<': fputs("&lt;", out); break;
-		case '>': fputs("&gt;", out); break;
-		case '"': fputs("&quot;", out); break;
-		default: fputc(*text, out);
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc(*text, out);
 		}
 }
 
@@ -221,7 +231,8 @@ static void svg_text(struct np_canvas *canvas, double x, double y,
 		     const char *text, const struct np_type *type)
 {
 	static const char *const anchor[] = {
-		[NP_CENTRE] = "middle", [NP_RIGHT] = "end",
+		[NP_CENTRE] = "middle",
+		[NP_RIGHT] = "end",
 	};
 	FILE *out = ((struct svg *)canvas)->out;
 
@@ -310,7 +321,7 @@ static struct np_canvas *svg_new(FILE *out, double width, double height,
  * own dash, mark and hatching as well.
  */
 
-#define HATCH_STEP 4.0 /* distance between two hatching lines, points */
+#define HATCH_STEP 4.0	/* distance between two hatching lines, points */
 #define MARK_RADIUS 2.6 /* of a circular mark, points */
 #define CORNER_RADIUS (1.2 * MARK_RADIUS) /* so that polygons look as large */
 #define CIRCLE_CORNERS 16 /* of the polygon that is drawn for a circle */
@@ -325,12 +336,12 @@ static const struct {
 	double turn;	 /* direction of its first corner, quarter turns */
 	int hatch;	 /* directions */
 } styles[NP_STYLES] = {
-	{ 0x0072b2, { 0, 0 }, 0, 0, 0 },	  /* blue */
-	{ 0xd55e00, { 6, 2.5 }, 4, 0.5, RISING }, /* vermillion */
-	{ 0x009e73, { 1.5, 2 }, 3, -1, FALLING }, /* bluish green */
-	{ 0xe69f00, { 9, 2 }, 4, 0, HORIZONTAL }, /* orange */
-	{ 0xcc79a7, { 3, 1.5 }, 3, 1, VERTICAL }, /* reddish purple */
-	{ 0x56b4e9, { 4, 4 }, 5, -1, RISING | FALLING },     /* sky blue */
+	{ 0x0072b2, { 0, 0 }, 0, 0, 0 },		 /* blue */
+	{ 0xd55e00, { 6, 2.5 }, 4, 0.5, RISING },	 /* vermillion */
+	{ 0x009e73, { 1.5, 2 }, 3, -1, FALLING },	 /* bluish green */
+	{ 0xe69f00, { 9, 2 }, 4, 0, HORIZONTAL },	 /* orange */
+	{ 0xcc79a7, { 3, 1.5 }, 3, 1, VERTICAL },	 /* reddish purple */
+	{ 0x56b4e9, { 4, 4 }, 5, -1, RISING | FALLING }, /* sky blue */
 	{ 0x000000, { 1, 1 }, 6, 0, HORIZONTAL | VERTICAL }, /* black */
 	{ 0x7f7f7f, { 2.5, 2 }, 4, 0.5, 0 }, /* grey: NP_STYLE_GREY */
 };
@@ -344,7 +355,8 @@ static unsigned style_colour(unsigned style)
 static struct np_pen style_line(unsigned style, double width)
 {
 	return (struct np_pen){
-		.line = styles[style].colour, .fill = NP_NO_COLOUR,
+		.line = styles[style].colour,
+		.fill = NP_NO_COLOUR,
 		.width = width,
 		.dash = { styles[style].dash[0], styles[style].dash[1] },
 	};
@@ -355,7 +367,9 @@ static void draw_mark(struct np_canvas *canvas, unsigned style, double x,
 		      double y)
 {
 	const struct np_pen pen = {
-		.line = NP_WHITE, .fill = styles[style].colour, .width = 0.5,
+		.line = NP_WHITE,
+		.fill = styles[style].colour,
+		.width = 0.5,
 		.opacity = 1,
 	};
 	int corners = styles[style].corners;
@@ -439,12 +453,14 @@ static void draw_rectangle(struct np_canvas *canvas, unsigned style,
 	bool has_frame = shorter_side >= 1,
 	     has_hatching = shorter_side >= HATCH_STEP / 2;
 	const struct np_pen hatching = {
-		.line = styles[style].colour, .fill = NP_NO_COLOUR,
+		.line = styles[style].colour,
+		.fill = NP_NO_COLOUR,
 		.width = 0.6,
 	};
 	const struct np_pen filling = {
 		.line = has_frame ? styles[style].colour : NP_NO_COLOUR,
-		.fill = styles[style].colour, .width = 0.5,
+		.fill = styles[style].colour,
+		.width = 0.5,
 		.opacity = styles[style].hatch ? 0.3 : 0.75,
 	};
 
@@ -456,7 +472,7 @@ static void draw_rectangle(struct np_canvas *canvas, unsigned style,
 /* Shades of blue that remain distinct when printed in grey. */
 static const unsigned char heat_scale[][3] = {
 	{ 255, 255, 255 }, { 198, 219, 239 }, { 107, 174, 214 },
-	{ 33, 113, 181 }, { 8, 48, 107 },
+	{ 33, 113, 181 },  { 8, 48, 107 },
 };
 
 /* Colour of a cell whose value is from 0 (white) to 1 (dark blue). */
@@ -480,7 +496,9 @@ static unsigned heat_colour(double value)
 static void draw_unknown(struct np_canvas *canvas, const struct np_box *box)
 {
 	const struct np_pen lines = {
-		.line = LIGHT_GREY, .fill = NP_NO_COLOUR, .width = 0.8,
+		.line = LIGHT_GREY,
+		.fill = NP_NO_COLOUR,
+		.width = 0.8,
 	};
 
 	draw_hatching(canvas, box, RISING, &lines);
@@ -658,10 +676,14 @@ static double height_below(const struct np_panel *panel, double width)
 }
 
 static const struct np_pen grid = {
-	.line = LIGHT_GREY, .fill = NP_NO_COLOUR, .width = 0.5,
+	.line = LIGHT_GREY,
+	.fill = NP_NO_COLOUR,
+	.width = 0.5,
 };
 static const struct np_pen frame = {
-	.line = GREY, .fill = NP_NO_COLOUR, .width = 0.7,
+	.line = GREY,
+	.fill = NP_NO_COLOUR,
+	.width = 0.7,
 };
 
 /* Draw the grid lines, which the shapes cover later. */
@@ -692,7 +714,9 @@ static void write_label(const struct area *area, double x, double y,
 			const char *text, enum np_align align, bool turned)
 {
 	const struct np_type type = {
-		.size = SMALL_SIZE, .align = align, .turned = turned,
+		.size = SMALL_SIZE,
+		.align = align,
+		.turned = turned,
 	};
 
 	area->canvas->text(area->canvas, x, y, text, &type);
@@ -816,7 +840,8 @@ static void add_point(const struct area *area, struct path *path, double x,
 static struct np_pen fill_pen(unsigned style, double opacity)
 {
 	return (struct np_pen){
-		.line = NP_NO_COLOUR, .fill = style_colour(style),
+		.line = NP_NO_COLOUR,
+		.fill = style_colour(style),
 		.opacity = opacity,
 	};
 }
@@ -999,7 +1024,9 @@ static void write_cell_text(const struct area *area, const struct np_box *box,
 static void draw_cells(const struct area *area, const struct np_shape *shape)
 {
 	struct np_pen pen = {
-		.line = NP_WHITE, .width = 1, .opacity = 1,
+		.line = NP_WHITE,
+		.width = 1,
+		.opacity = 1,
 	};
 
 	for (size_t i = 0; i < shape->n; i++) {
@@ -1050,7 +1077,7 @@ static void draw_shape(const struct area *area, const struct np_shape *shape)
 #define ROW_HEIGHT 13.0	      /* of each name of a y axis */
 #define CELL_WIDTH 38.0
 #define CELL_HEIGHT 22.0
-#define LINE_HEIGHT 11.0  /* of a line of the caption */
+#define LINE_HEIGHT 11.0 /* of a line of the caption */
 #define TITLE_HEIGHT 16.0
 #define SAMPLE_WIDTH 18.0 /* of a style's sample in the legend */
 #define ENTRY_HEIGHT 12.0 /* of a line of the legend */
@@ -1161,8 +1188,7 @@ static size_t fit_line(const char *text, double width, char line[LINE_BYTES])
 static double write_paragraph(struct np_canvas *canvas, const char *text,
 			      double y, double width)
 {
-	const struct np_type type = { .size = SMALL_SIZE,
-				      .colour = GREY };
+	const struct np_type type = { .size = SMALL_SIZE, .colour = GREY };
 	char line[LINE_BYTES];
 	double height = 0;
 
@@ -1320,7 +1346,9 @@ static void draw_panel(struct np_canvas *canvas, const struct np_panel *panel,
 void np_plot_draw(const struct np_figure *figure, struct np_canvas *canvas)
 {
 	const struct np_pen white = {
-		.line = NP_NO_COLOUR, .fill = NP_WHITE, .opacity = 1,
+		.line = NP_NO_COLOUR,
+		.fill = NP_WHITE,
+		.opacity = 1,
 	};
 	struct np_box page = { 0, 0, 0, 0 };
 	double y = MARGIN, inner, box, left = common_width_left(figure);
@@ -1355,7 +1383,8 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
 		    struct np_err *err)
 {
 	static const char *const suffix[] = {
-		[NP_PICTURE_SVG] = ".svg", [NP_PICTURE_PNG] = ".png",
+		[NP_PICTURE_SVG] = ".svg",
+		[NP_PICTURE_PNG] = ".png",
 		[NP_PICTURE_PDF] = ".pdf",
 	};
 	const char *name = strrchr(path, '/'), *dot;

@@ -30,9 +30,9 @@
 #include <unistd.h>
 
 #include "np_clock.h"
+#include "np_helper.h"
 #include "np_memory.h"
 #include "np_rendezvous.h"
-#include "np_helper.h"
 #include "np_topo.h"
 #include "np_watch.h"
 
@@ -52,7 +52,7 @@ struct agent {
 	const char *host, *port; /* of the collector */
 	const char *kind, *node; /* for the handshake */
 	double after_sec;	 /* to sleep before connecting */
-	bool again; /* connect again when a probe has ended */
+	bool again;		 /* connect again when a probe has ended */
 
 	struct np_watch watch;
 	struct np_memory memory;
@@ -60,8 +60,8 @@ struct agent {
 	char memory_cause[NP_MEMORY_TEXT]; /* "": memory is not short */
 	char agent_cookie[NP_RENDEZVOUS_COOKIE];
 	char collector_cookie[NP_RENDEZVOUS_COOKIE];
-	int fd; /* connection to the collector; -1: none */
-	pid_t probe, mpi;	      /* children; 0: none */
+	int fd;		  /* connection to the collector; -1: none */
+	pid_t probe, mpi; /* children; 0: none */
 	pid_t copy[NP_RAILS_MAX - 1]; /* children, for other rails */
 	size_t n_copies;
 	bool is_copy; /* of another agent */
@@ -484,9 +484,14 @@ static bool parse_options(struct agent *agent, int argc, char **argv)
 		case 'a':
 			agent->after_sec = strtod(optarg, NULL);
 			break;
-		case 't': task = (pid_t)strtol(optarg, NULL, 10); break;
-		case 'q': parent = (pid_t)strtol(optarg, NULL, 10); break;
-		default: return false;
+		case 't':
+			task = (pid_t)strtol(optarg, NULL, 10);
+			break;
+		case 'q':
+			parent = (pid_t)strtol(optarg, NULL, 10);
+			break;
+		default:
+			return false;
 		}
 	np_watch_start(&agent->watch, task, parent);
 	return agent->host && agent->port && read_cookies(agent);

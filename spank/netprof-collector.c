@@ -67,19 +67,19 @@
 /* The connection to netprof-saver. */
 struct saver {
 	const struct np_conf *conf; /* Store, LibexecDir, MaxRuns; borrowed */
-	int fd; /* to poll(2) for POLLIN; -1: not connected */
+	int fd;			/* to poll(2) for POLLIN; -1: not connected */
 	uint32_t request_seq;	/* number of the last request */
 	uint32_t reply_seq;	/* number of the last request with a reply */
 	int result;		/* in that reply: 0 or -errno */
 	char cause[NP_ERR_LEN]; /* the text of that reply */
 	struct np_selection selection; /* in the reply to saver_select() */
 	struct np_saver_header head;   /* of a reply being read */
-	size_t n_read;		   /* bytes of head, then of text */
+	size_t n_read;		       /* bytes of head, then of text */
 	char *text; /* fields of that reply; NULL: none yet */
 };
 
-#define SAVER_INIT                                    \
-	{                                             \
+#define SAVER_INIT \
+	{ \
 		.fd = -1, .selection = NP_SELECTION_INIT \
 	}
 
@@ -96,10 +96,10 @@ struct collector {
 	double unanswered_sec; /* of the first request without a reply */
 	struct np_memory memory;
 	char memory_cause[NP_MEMORY_TEXT]; /* "": memory is not short */
-	bool neighbours_known; /* the last query succeeded */
-	bool ready_sent;       /* to srun, which then starts the program */
-	bool program_ended;    /* or srun, or the batch script */
-	bool logged;	       /* log_once() has written its line */
+	bool neighbours_known;		   /* the last query succeeded */
+	bool ready_sent;    /* to srun, which then starts the program */
+	bool program_ended; /* or srun, or the batch script */
+	bool logged;	    /* log_once() has written its line */
 };
 
 static volatile sig_atomic_t stop_requested;
@@ -247,7 +247,8 @@ static int deliver(struct saver *saver, const char *msg, size_t len,
 			close_saver(saver);
 	} while (rc && rc != -ETIMEDOUT && --attempts);
 	return rc ? np_errf(err, rc, "netprof-saver does not answer: %s",
-			    strerror(-rc)) : 0;
+			    strerror(-rc)) :
+		    0;
 }
 
 static int send_request(struct saver *saver, enum np_saver_kind kind,

@@ -77,8 +77,14 @@ enum {
 static bool is_lost(int rc)
 {
 	switch (-rc) {
-	case EIO: case ESTALE: case ENOTCONN: case ETIMEDOUT: case ESHUTDOWN:
-	case EHOSTDOWN: case EHOSTUNREACH: case EREMOTEIO:
+	case EIO:
+	case ESTALE:
+	case ENOTCONN:
+	case ETIMEDOUT:
+	case ESHUTDOWN:
+	case EHOSTDOWN:
+	case EHOSTUNREACH:
+	case EREMOTEIO:
 		return true;
 	default:
 		return false;
@@ -200,8 +206,7 @@ static int identify_mpi(const char *file, struct np_err *err)
 	return 0;
 }
 
-static void write_reply(int fd, int rc, const char *why,
-			const char *selection)
+static void write_reply(int fd, int rc, const char *why, const char *selection)
 {
 	char number[16];
 	const char *field[] = { number, why, selection };
@@ -217,8 +222,7 @@ static void write_reply(int fd, int rc, const char *why,
  * and write the fields of the reply to fd. Changes text. The request may be
  * hostile.
  */
-static void do_request(enum np_saver_kind kind, char *text, size_t len,
-		       int fd)
+static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
 {
 	char *field[NP_SAVER_MAX_FIELDS], *selection = NULL;
 	size_t n = np_saver_unpack(text, len, field);
@@ -445,7 +449,10 @@ static void run_writer(const struct np_saver_client *as_user,
 		       char *const field[], int conn, int ring, int out)
 {
 	const int keep[] = {
-		-1, -1, -1, fcntl(out, F_DUPFD_CLOEXEC, 10),
+		-1,
+		-1,
+		-1,
+		fcntl(out, F_DUPFD_CLOEXEC, 10),
 		fcntl(conn, F_DUPFD_CLOEXEC, 10),
 		fcntl(ring, F_DUPFD_CLOEXEC, 10),
 	};
@@ -482,14 +489,14 @@ struct connection {
 	struct np_saver_client *client;
 	struct np_saver_header head;
 	size_t n_read; /* bytes of head, then of text */
-	char *text; /* fields of a request being read; NULL: none yet */
-	char *out;  /* replies not sent yet */
+	char *text;    /* fields of a request being read; NULL: none yet */
+	char *out;     /* replies not sent yet */
 	size_t out_len;
 };
 
 struct worker {
 	struct np_saver_request *request; /* NULL: unused */
-	int fd; /* pipe with its reply, until it ends */
+	int fd;	    /* pipe with its reply, until it ends */
 	char *text; /* the reply so far, malloc'ed */
 	size_t len;
 	double since_sec; /* CLOCK_MONOTONIC, when it was started */
@@ -508,8 +515,7 @@ struct saver {
 };
 
 /* Write a line to the system's log. */
-__attribute__((format(printf, 1, 2)))
-static void report(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void report(const char *fmt, ...)
 {
 	char text[512] = "netprof-saver: ";
 	size_t used = strlen(text);
@@ -785,7 +791,8 @@ static ssize_t receive(struct connection *connection, void *to, size_t left)
 		char text[CMSG_LEN(sizeof(int))];
 	} control;
 	struct iovec part = { to, left };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t got =

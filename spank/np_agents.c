@@ -118,7 +118,7 @@ void np_peer_say(struct np_peer *peer, const char *text)
 /* ---- the registry of agents ---- */
 
 #define HANDSHAKE_SEC 5.0 /* longest wait for a handshake */
-#define PAUSE_SEC 1.0 /* pause when there are no descriptors left */
+#define PAUSE_SEC 1.0	  /* pause when there are no descriptors left */
 #define ACCEPT_TURN 64 /* connections accepted before agents are read again */
 #define SILENT_SEC 0.2 /* a connection that is silent longer may be replaced */
 /*
@@ -140,9 +140,9 @@ struct slot {
 	struct np_agent_info info;
 	struct group *group; /* NULL: not dispatched, or free again */
 	uint32_t rank;	     /* in the group */
-	const char *leaf; /* borrowed; NULL or "": unknown */
-	const char *nic;  /* borrowed; NULL: no rails */
-	bool unused;	  /* the slot may be reused */
+	const char *leaf;    /* borrowed; NULL or "": unknown */
+	const char *nic;     /* borrowed; NULL: no rails */
+	bool unused;	     /* the slot may be reused */
 };
 
 /* A connection that has not authenticated. */
@@ -833,8 +833,8 @@ size_t np_select_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
  * Longest wait for further agents once two are there, and more for each node:
  * tasks start one by one.
  */
-#define GATHER_SEC		0.5
-#define GATHER_PER_NODE_SEC	0.02
+#define GATHER_SEC 0.5
+#define GATHER_PER_NODE_SEC 0.02
 #define NO_AGENT_SEC 30.0 /* longest wait for the first agents */
 /* Longest wait for the steps of the level, and more for each node. */
 #define LEVEL_START_SEC 3.0
@@ -923,7 +923,8 @@ static void write_network(const struct np_agents *agents, bool rails,
 		used += (size_t)snprintf(text + used, size - used, "%.*s ",
 					 rails && transport ?
 						 (int)strcspn(word, "/") :
-						 (int)strlen(word), word);
+						 (int)strlen(word),
+					 word);
 	}
 }
 
@@ -932,9 +933,9 @@ static void write_network(const struct np_agents *agents, bool rails,
  * before it. The settings of the network, which all our processes get, are
  * added.
  */
-__attribute__((format(printf, 5, 6)))
-static int dispatch(struct np_agents *agents, const size_t agent[], size_t n,
-		    bool rails, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static int
+dispatch(struct np_agents *agents, const size_t agent[], size_t n, bool rails,
+	 const char *fmt, ...)
 {
 	char command[PATH_MAX + 1024];
 	size_t used;
@@ -1166,8 +1167,8 @@ static int list_level(struct np_agents *agents, struct np_hosts *out,
 		struct np_rail rail[NP_RAILS_MAX];
 		size_t n = level_rails(agents, nodes->name[i], rail);
 
-		for (size_t k = 0; !rc && k < n &&
-		     out->n < NP_RENDEZVOUS_MAX_NODES; k++) {
+		for (size_t k = 0;
+		     !rc && k < n && out->n < NP_RENDEZVOUS_MAX_NODES; k++) {
 			rc = np_hosts_add(out, nodes->name[i]);
 			if (!rc && rail[k].name)
 				rc = record_rail(list, rail[k].name);

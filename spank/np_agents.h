@@ -31,13 +31,13 @@
 
 #include "np_alloc_query.h"
 #include "np_conf.h"
+#include "np_elf.h"
 #include "np_err.h"
+#include "np_helper.h"
 #include "np_launch.h"
 #include "np_memory.h"
-#include "np_elf.h"
 #include "np_rendezvous.h"
 #include "np_reports.h"
-#include "np_helper.h"
 #include "np_wire.h"
 
 /* ---- the helper steps that start the agents of a load level ---- */
@@ -56,8 +56,8 @@ struct np_level_steps {
 
 struct np_agents {
 	const struct np_launch_request *request; /* borrowed */
-	const struct np_step_nodes *nodes;		 /* borrowed */
-	struct np_rendezvous_entry rendezvous; /* the step's rendezvous */
+	const struct np_step_nodes *nodes;	 /* borrowed */
+	struct np_rendezvous_entry rendezvous;	 /* the step's rendezvous */
 	double after_sec; /* age of the step when agents connect, seconds */
 	struct np_reports reports;
 
@@ -139,10 +139,10 @@ struct np_agent_info {
 	bool waiting;		     /* to be dispatched */
 	bool dispatched;	     /* now or earlier */
 	bool gone;		     /* its connection is closed */
-	bool copies_requested; /* of this agent, on its node */
-	bool other_rail;   /* another agent of its node was dispatched first,
+	bool copies_requested;	     /* of this agent, on its node */
+	bool other_rail; /* another agent of its node was dispatched first,
 			    * for another rail */
-	uint32_t rank; /* among the dispatched agents of its kind */
+	uint32_t rank;	 /* among the dispatched agents of its kind */
 	char last_line[NP_REGISTRY_TEXT]; /* that was no report */
 };
 

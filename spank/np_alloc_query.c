@@ -207,7 +207,8 @@ static int run_scontrol(const char *name, char **text)
 	if (setenv("NETPROF_TOPOLOGY", name ? name : "", 1))
 		return -errno;
 	in = popen("exec scontrol show topology ${NETPROF_TOPOLOGY:+"
-		   "\"$NETPROF_TOPOLOGY\"} 2>/dev/null", "r");
+		   "\"$NETPROF_TOPOLOGY\"} 2>/dev/null",
+		   "r");
 	if (!in)
 		return -errno;
 	got = getdelim(text, &size, '\0', in);
@@ -613,11 +614,11 @@ static int load_identity(struct np_record *record, struct np_err *err)
 /* A node of the step, or another node of its allocation. */
 struct node {
 	const char *name;
-	const char *leaf;	 /* "": no topology, all nodes are one leaf */
-	size_t index;		 /* position in the list of all nodes */
-	bool in_step;		 /* the measured step runs here */
-	bool busy;		 /* another step of the job runs here */
-	bool level;		 /* the load level runs here */
+	const char *leaf; /* "": no topology, all nodes are one leaf */
+	size_t index;	  /* position in the list of all nodes */
+	bool in_step;	  /* the measured step runs here */
+	bool busy;	  /* another step of the job runs here */
+	bool level;	  /* the load level runs here */
 };
 
 struct nodes {
@@ -671,7 +672,7 @@ static int list_nodes(const struct np_step_nodes *nodes,
 		rc = add_nodes(all, &seen, nodes, job, false);
 	for (size_t i = 0; !rc && i < busy->n; i++) {
 		uint32_t at = np_index_find(&seen, busy->name[i],
-					      strlen(busy->name[i]));
+					    strlen(busy->name[i]));
 
 		if (at != NP_NO_INDEX)
 			all->node[at].busy = true;
@@ -721,8 +722,10 @@ static size_t place_on_leaf(struct node *node, size_t n, enum np_scope scope)
 		idle += is_idle(&node[i]);
 	}
 	for (size_t i = 0; i < n; i++)
-		node[i].level = step > 1 && (scope == NP_SCOPE_LEAF ?
-			idle > 1 && is_idle(&node[i]) : node[i].in_step);
+		node[i].level = step > 1 &&
+				(scope == NP_SCOPE_LEAF ?
+					 idle > 1 && is_idle(&node[i]) :
+					 node[i].in_step);
 	return count_level(node, n);
 }
 

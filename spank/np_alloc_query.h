@@ -13,11 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "np_array.h"
 #include "np_conf.h"
 #include "np_err.h"
 #include "np_fabric.h"
 #include "np_launch.h"
-#include "np_array.h"
 #include "np_record.h"
 #include "np_slurm_compat.h"
 #include "np_topo.h"
@@ -124,10 +124,10 @@ void np_layout_fingerprint(const struct np_layout *layout, char hex[20]);
 
 struct np_step_nodes {
 	struct np_leaf_index *leaves;
-	struct np_hosts step;	/* nodes of the measured step */
-	struct np_hosts level;	/* nodes of the load level; empty: no level */
-	char *level_nodes;	/* the same as a hostlist; NULL: no level */
-	enum np_scope scope;	/* of the level: node or leaf */
+	struct np_hosts step;  /* nodes of the measured step */
+	struct np_hosts level; /* nodes of the load level; empty: no level */
+	char *level_nodes;     /* the same as a hostlist; NULL: no level */
+	enum np_scope scope;   /* of the level: node or leaf */
 };
 
 /* Return the scope as a record names it. */

@@ -233,8 +233,9 @@ static const struct field {
 	enum { U32, LONG, BOOL, TEXT, APP } kind;
 	size_t offset, size;
 } fields[] = {
-#define OF(member) offsetof(struct np_launch_request, member), \
-		   sizeof(((struct np_launch_request *)NULL)->member)
+#define OF(member) \
+	offsetof(struct np_launch_request, member), \
+		sizeof(((struct np_launch_request *)NULL)->member)
 	{ "job", U32, OF(job_id) },
 	{ "step", U32, OF(step_id) },
 	{ "array-job", LONG, OF(array_job_id) },
@@ -430,8 +431,9 @@ static void exec_collector(const int keep[N_FDS], char *const argv[])
  */
 static int make_socketpair(int fd[2])
 {
-	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) ? -errno :
-	       np_fds_above(fd);
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) ?
+		     -errno :
+		     np_fds_above(fd);
 }
 
 /* Wait for the exec. Returns 0, the errno of its failure, or ETIMEDOUT. */
@@ -459,8 +461,8 @@ static int start_process(struct np_collector_proc *collector,
 	if (make_socketpair(link) || make_socketpair(status)) {
 		error = EMFILE;
 	} else {
-		const int keep[N_FDS] = { link[1], link[1], -1,
-						  listen_fd, status[1] };
+		const int keep[N_FDS] = { link[1], link[1], -1, listen_fd,
+					  status[1] };
 
 		pid = fork();
 		if (pid == 0)

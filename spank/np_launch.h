@@ -19,9 +19,9 @@
 #include <sys/types.h>
 
 #include "np_app.h"
-#include "np_option.h"
 #include "np_err.h"
 #include "np_level.h"
+#include "np_option.h"
 
 #define NP_LAUNCH_SETTINGS 32 /* most settings taken from plugstack.conf */
 #define NP_LAUNCH_TEXT 128    /* bytes of a text member, its NUL included */
@@ -35,10 +35,10 @@
 struct np_launch_request {
 	uint32_t job_id, step_id;
 	long array_job_id, array_task_id; /* -1: not an array job */
-	long het_component;	 /* of a heterogeneous job; -1: not one */
-	uint32_t het_job_id;	 /* job id of its leader, or 0 */
+	long het_component;  /* of a heterogeneous job; -1: not one */
+	uint32_t het_job_id; /* job id of its leader, or 0 */
 	uint32_t n_nodes, n_tasks;
-	uint32_t cpus_per_task;	 /* as requested; 0: not requested */
+	uint32_t cpus_per_task;	       /* as requested; 0: not requested */
 	char cpu_bind[NP_LAUNCH_TEXT]; /* as requested, "cores" or
 				       * "map_cpu:0,2"; "": not requested */
 	bool launcher;	 /* the step runs mpirun's daemons, and this host,
@@ -58,19 +58,19 @@ struct np_launch_request {
 
 /* Step context. All pointers are borrowed, and NULL where unset. */
 struct np_step_context {
-	bool helper_step;     /* started by netprof itself (NETPROF_SIDE) */
-	bool requested;	      /* --netprofile was given */
-	bool interactive;     /* the step that salloc starts for its shell */
-	const char *app;      /* argument of --netprofile */
-	const char *env_app;  /* NETPROF_APP */
-	const char *period;   /* "Period=..." from --netprofile-period */
+	bool helper_step;    /* started by netprof itself (NETPROF_SIDE) */
+	bool requested;	     /* --netprofile was given */
+	bool interactive;    /* the step that salloc starts for its shell */
+	const char *app;     /* argument of --netprofile */
+	const char *env_app; /* NETPROF_APP */
+	const char *period;  /* "Period=..." from --netprofile-period */
 	const char *job_name;
-	const char *srun;     /* path of the running srun; never NULL */
+	const char *srun; /* path of the running srun; never NULL */
 	/* SLURM_CPU_BIND_TYPE, SLURM_CPU_BIND_LIST, SLURM_CPUS_PER_TASK */
 	const char *bind_type, *bind_list, *cpus_per_task;
-	int argc;	      /* command of the step */
+	int argc; /* command of the step */
 	char **argv;
-	int n_settings;	      /* arguments in plugstack.conf */
+	int n_settings; /* arguments in plugstack.conf */
 	char **setting;
 	uint32_t pid, parent; /* of srun */
 	/*

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "np_option.h"
 #include "np_detach.h"
+#include "np_option.h"
 
 /* ---- the rendezvous as text ---- */
 

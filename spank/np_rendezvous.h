@@ -28,12 +28,12 @@
 #include "np_helper.h"
 
 #define NP_RENDEZVOUS_ENV "SLURM_NETPROF_RENDEZVOUS"
-#define NP_RENDEZVOUS_COOKIE 33	/* bytes of a cookie: 32 hex digits and a NUL */
+#define NP_RENDEZVOUS_COOKIE 33 /* bytes of a cookie: 32 hex digits and a NUL */
 #define NP_RENDEZVOUS_PATH 256	/* bytes of the agent's path */
-#define NP_RENDEZVOUS_MAX_NODES 256	/* most nodes with an agent */
+#define NP_RENDEZVOUS_MAX_NODES 256 /* most nodes with an agent */
 /* Most components of a heterogeneous job that are measured. */
 #define NP_RENDEZVOUS_COMPONENTS 16
-#define NP_RENDEZVOUS_TEXT 512	/* bytes of the longest entry, with its NUL */
+#define NP_RENDEZVOUS_TEXT 512 /* bytes of the longest entry, with its NUL */
 
 struct np_rendezvous_entry {
 	uint16_t port; /* of the collector, on the host of srun */

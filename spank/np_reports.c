@@ -266,9 +266,8 @@ static void merge_window(struct np_leaf_run *leaf,
 static int add_latency(struct np_aggregate *aggregate,
 		       const struct np_report *report)
 {
-	struct np_leaf_run *leaf =
-		np_record_leaf(aggregate->record,
-			       aggregate->probe[report->rank].leaf);
+	struct np_leaf_run *leaf = np_record_leaf(
+		aggregate->record, aggregate->probe[report->rank].leaf);
 
 	if (!leaf)
 		return -ENOMEM;
@@ -425,7 +424,8 @@ static void keep_pending(struct np_aggregate *aggregate, double end_sec,
 	if (window->round_sec.n && window->end_sec != end_sec)
 		add_to_loaded(aggregate, window);
 	if (!window->round_sec.n)
-		*window = (struct pending_window){ end_sec, after_start_up,
+		*window = (struct pending_window){ end_sec,
+						   after_start_up,
 						   { 0 } };
 	np_moments_merge(&window->round_sec, round_sec);
 }
@@ -603,7 +603,7 @@ struct unjudged_window {
 };
 
 struct np_counters {
-	struct np_record *record; /* borrowed */
+	struct np_record *record;			      /* borrowed */
 	struct counting_probe probe[NP_RENDEZVOUS_MAX_NODES]; /* by rank */
 	struct np_traffic traffic; /* bytes, without those of the probes */
 	struct unjudged_window unjudged[MAX_UNJUDGED];
@@ -919,21 +919,21 @@ enum intervals_state {
  * nodes on. It also passes if the program sends nothing: a phase without
  * traffic at the beginning is a part of the run, and counts.
  */
-#define SET_UP_SEC	3.0
+#define SET_UP_SEC 3.0
 /* One measurement interval: let the queues settle, then measure. */
-#define SETTLE_SEC	0.5	/* for queues to fill or drain */
-#define MEASURE_SEC	2.0	/* length of the measured part */
+#define SETTLE_SEC 0.5	/* for queues to fill or drain */
+#define MEASURE_SEC 2.0 /* length of the measured part */
 #define INTERVAL_SEC (SETTLE_SEC + MEASURE_SEC)
 /*
  * A report arrives up to GRACE_SEC after the period that it describes. The
  * load keeps running that much longer, so that the last report is of loaded
  * time.
  */
-#define GRACE_SEC	0.4
+#define GRACE_SEC 0.4
 #define LOADED_SEC (INTERVAL_SEC + GRACE_SEC)
-#define REPORT_WAIT_SEC	3.0	/* longest wait for reports of an interval */
-#define START_WAIT_SEC	5.0	/* longest wait for a level to start */
-#define MAX_FAILED_LEVELS 3	/* after these, no level is tried any more */
+#define REPORT_WAIT_SEC 3.0 /* longest wait for reports of an interval */
+#define START_WAIT_SEC 5.0  /* longest wait for a level to start */
+#define MAX_FAILED_LEVELS 3 /* after these, no level is tried any more */
 /* In the lead-in, each level runs alone for LEAD_IN_SEC. */
 #define LEAD_IN_SETTLE_SEC 0.25
 #define LEAD_IN_SEC (LEAD_IN_SETTLE_SEC + 0.5)
@@ -977,8 +977,8 @@ np_intervals_new(struct np_record *record,
 		       sizeof(*intervals->interval));
 	record->intervals =
 		calloc(NP_RECORD_MAX_INTERVALS, sizeof(*record->intervals));
-	record->intervals_alone = calloc(earlier->n_levels + 1,
-					 sizeof(*record->intervals_alone));
+	record->intervals_alone =
+		calloc(earlier->n_levels + 1, sizeof(*record->intervals_alone));
 	if (!intervals->interval || !record->intervals ||
 	    !record->intervals_alone) {
 		np_intervals_free(intervals);

@@ -27,8 +27,8 @@ static const char *run_of(const struct np_saver_request *request, size_t *len)
 	if (request->kind != NP_SAVER_SAVE || !store_end)
 		return NULL;
 	run = store_end + 1;
-	run_end = memchr(run, '\0',
-			 request->len - (size_t)(run - request->text));
+	run_end =
+		memchr(run, '\0', request->len - (size_t)(run - request->text));
 	*len = run_end ? (size_t)(run_end - run) : 0;
 	return run_end ? run : NULL;
 }

@@ -44,7 +44,7 @@ struct np_saver_client {
 void np_saver_client_put(struct np_saver_client *client);
 
 struct np_saver_request {
-	struct np_saver_request *next; /* for the queue only */
+	struct np_saver_request *next;	/* for the queue only */
 	struct np_saver_client *client; /* the queue holds a reference */
 	uint64_t connection;		/* number of the client's connection */
 	enum np_saver_kind kind;

@@ -18,7 +18,7 @@
 
 /* What earlier runs say to a run that is divided into intervals. */
 struct np_earlier_intervals {
-	char **name;  /* of the levels, as np_level_parse() accepts them */
+	char **name;	   /* of the levels, as np_level_parse() accepts them */
 	bool *alone_known; /* of each level: are its rounds alone known? */
 	size_t n_levels;
 	struct np_interval *interval; /* measurement intervals of earlier runs */
@@ -40,8 +40,8 @@ struct np_selection {
 	int lock; /* held until the selection is in the store; -1: none */
 };
 
-#define NP_SELECTION_INIT  \
-	{                  \
+#define NP_SELECTION_INIT \
+	{ \
 		.lock = -1 \
 	}
 

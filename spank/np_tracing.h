@@ -25,7 +25,7 @@
 
 struct np_tracing {
 	char library[PATH_MAX]; /* to be preloaded */
-	char dir[PATH_MAX];     /* for the traces, or users/ of the store */
+	char dir[PATH_MAX];	/* for the traces, or users/ of the store */
 	uint64_t bytes;		/* most bytes of all ranks together */
 	uint32_t keep;		/* traces to keep of an application; 0: dir is
 				 * not in the store */
@@ -40,10 +40,10 @@ int np_tracing_put(const struct np_tracing *tracing, char text[NP_TRACING_TEXT],
 struct np_tracing_task {
 	/* Command of the step, and name of the job. */
 	const struct np_step_context *context;
-	const char *path;	/* value of PATH */
-	const char *preload;	/* value of LD_PRELOAD; NULL: unset */
-	bool preload_too_long;	/* it could not be read */
-	bool in_container;	/* srun --container: it has other files */
+	const char *path;      /* value of PATH */
+	const char *preload;   /* value of LD_PRELOAD; NULL: unset */
+	bool preload_too_long; /* it could not be read */
+	bool in_container;     /* srun --container: it has other files */
 	uid_t uid;
 	uint32_t job_id, step_id;
 };

@@ -37,13 +37,13 @@
 #include "np_clock.h"
 #include "np_conf.h"
 #include "np_detach.h"
+#include "np_helper.h"
 #include "np_launch.h"
 #include "np_loader.h"
 #include "np_log.h"
 #include "np_notice.h"
 #include "np_rendezvous.h"
 #include "np_script.h"
-#include "np_helper.h"
 #include "np_slurm_compat.h"
 #include "np_text.h"
 #include "np_tracing.h"
@@ -86,8 +86,8 @@ static double record_sec;
  * Report why something is not measured, in netprof.log, and with srun -v on the
  * terminal.
  */
-__attribute__((format(printf, 1, 2)))
-static void report_unmeasured(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void
+report_unmeasured(const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -143,7 +143,8 @@ static int parse_period(const char *arg, struct np_err *err)
 
 	np_conf_init(&scratch);
 	if (snprintf(setting, sizeof(setting), "Period=%s", arg) >=
-	    (int)sizeof(setting) || np_conf_set(&scratch, setting, err))
+		    (int)sizeof(setting) ||
+	    np_conf_set(&scratch, setting, err))
 		return -1;
 	strcpy(given.period, setting);
 	return 0;
@@ -220,8 +221,8 @@ static struct spank_option options[] = {
 	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms", 1,
 	  OPT_PERIOD, handle_option },
 	{ "netprofile-compress", "LEVEL",
-	  "apply this load level, c0 to c7, while each step runs",
-	  1, OPT_COMPRESS, handle_option },
+	  "apply this load level, c0 to c7, while each step runs", 1,
+	  OPT_COMPRESS, handle_option },
 	{ "netprofile-calibrate", NULL,
 	  "while each step runs, apply the load level that its profile needs "
 	  "most, or none",
@@ -396,7 +397,7 @@ static void announce_rendezvous(int ac, char **av)
 		return;
 	while (!rc && n_listening < wanted)
 		rc = open_rendezvous(rendezvous_text, sizeof(rendezvous_text),
-				 &err);
+				     &err);
 	if (rc) {
 		stop_listening();
 		report_unmeasured("steps are not measured: %s", err.text);

@@ -9,8 +9,8 @@
 const struct bench_mix bench_mixes[] = {
 	{ "usual", 200, .3, .7, .6, 1u << NP_MODE_ENFORCE, 1 },
 	{ "prefer and advise", 200, .3, .7, .6,
-	  1u << NP_MODE_ENFORCE | 1u << NP_MODE_PREFER |
-	  1u << NP_MODE_ADVISE, 3 },
+	  1u << NP_MODE_ENFORCE | 1u << NP_MODE_PREFER | 1u << NP_MODE_ADVISE,
+	  3 },
 	{ "all in conflict", 200, 1, 1, 2, 1u << NP_MODE_ENFORCE, 1.5 },
 	{ "all untrusted", 200, .3, 0, .6, 1u << NP_MODE_ENFORCE, 1.6 },
 	{ "1000 applications", 1000, .3, .7, .6, 1u << NP_MODE_ENFORCE, 3 },
@@ -127,8 +127,8 @@ double bench_report(const char *mix, const char *what, struct bench_span *t,
 	size_t p99 = (n * 99 + 99) / 100 - 1;
 
 	qsort(t, n, sizeof(*t), by_wall);
-	printf("%-18s %-15s n %6zu  median %7.1f p99 %7.1f max %7.1f %s",
-	       mix, what, n, t[n / 2].wall_sec / unit_sec,
+	printf("%-18s %-15s n %6zu  median %7.1f p99 %7.1f max %7.1f %s", mix,
+	       what, n, t[n / 2].wall_sec / unit_sec,
 	       t[p99].wall_sec / unit_sec, t[n - 1].wall_sec / unit_sec, unit);
 	qsort(t, n, sizeof(*t), by_cpu);
 	printf("  CPU median %7.1f p99 %7.1f max %7.1f %s\n",

@@ -18,10 +18,10 @@
 struct bench_mix {
 	const char *name;
 	uint32_t profiles;
-	double loud;	/* share of the profiles that slow others */
-	double trusted; /* share that an administrator published */
-	double most;	/* worst slowdown */
-	unsigned modes; /* 1 << enum np_mode, drawn evenly */
+	double loud;	  /* share of the profiles that slow others */
+	double trusted;	  /* share that an administrator published */
+	double most;	  /* worst slowdown */
+	unsigned modes;	  /* 1 << enum np_mode, drawn evenly */
 	double usual_max; /* times a decision of the usual mix */
 };
 extern const struct bench_mix bench_mixes[]; /* the first is the usual one */

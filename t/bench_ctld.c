@@ -35,7 +35,8 @@ void ctld_make_nodes(bool shuffled)
 		snprintf(node_name[i], sizeof(node_name[i]), "node%05u",
 			 shuffled ? i * 7 % NODES : i);
 		node[i] = (node_info_t){
-			.name = node_name[i], .cpus = 128,
+			.name = node_name[i],
+			.cpus = 128,
 			.real_memory = 512000,
 			.node_state = NODE_STATE_IDLE,
 		};
@@ -47,7 +48,8 @@ void ctld_make_nodes(bool shuffled)
 	for (int i = 0; i <= NP_MODE_ENFORCE; i++)
 		part[i] = (partition_info_t){
 			.name = (char *)np_mode_name((enum np_mode)i),
-			.node_inx = all, .max_share = 1,
+			.node_inx = all,
+			.max_share = 1,
 		};
 }
 
@@ -69,12 +71,19 @@ static void make_job(uint32_t i, const struct bench_mix *m)
 	snprintf(job_app[i], sizeof(job_app[i]), "%s%u",
 		 bench_random() < .1 ? "other" : "app", app);
 	job[i] = (slurm_job_info_t){
-		.job_id = i + 1, .user_id = app % BENCH_USERS,
-		.name = job_app[i], .partition = ctld_partition(m),
-		.job_state = JOB_PENDING, .state_reason = WAIT_RESOURCES,
-		.priority = 1 + bench_below(1000), .num_cpus = 1,
-		.num_nodes = 1, .num_tasks = 1, .ntasks_per_node = NO_VAL16,
-		.shared = NO_VAL16, .array_task_id = NO_VAL,
+		.job_id = i + 1,
+		.user_id = app % BENCH_USERS,
+		.name = job_app[i],
+		.partition = ctld_partition(m),
+		.job_state = JOB_PENDING,
+		.state_reason = WAIT_RESOURCES,
+		.priority = 1 + bench_below(1000),
+		.num_cpus = 1,
+		.num_nodes = 1,
+		.num_tasks = 1,
+		.ntasks_per_node = NO_VAL16,
+		.shared = NO_VAL16,
+		.array_task_id = NO_VAL,
 		.submit_time = BENCH_NOW - 1000 + bench_below(1000),
 	};
 }
@@ -111,17 +120,17 @@ static void place_jobs(const struct bench_mix *m)
 	}
 	for (uint32_t i = 0; i < NODES; i++)
 		node[i].node_state = use[i] > 3 ? NODE_STATE_ALLOCATED :
-				     use[i] ? NODE_STATE_MIXED :
-					      NODE_STATE_IDLE;
+				     use[i]	? NODE_STATE_MIXED :
+						  NODE_STATE_IDLE;
 }
 
 /* Who named the application of a job that waits or runs: its note. */
 static void name_jobs(void)
 {
 	for (uint32_t i = 0; i < JOBS; i++) {
-		if (!job_comment[i] && asprintf(&job_comment[i],
-						"netprof{app=%s}",
-						job_app[i]) < 0)
+		if (!job_comment[i] &&
+		    asprintf(&job_comment[i], "netprof{app=%s}", job_app[i]) <
+			    0)
 			exit(1);
 		job[i].admin_comment = job_comment[i];
 	}
@@ -160,8 +169,10 @@ const struct np_ctld_info *ctld_info(void)
 {
 	static struct np_ctld_info a;
 
-	a = (struct np_ctld_info){ .nodes = &nodes, .parts = &parts,
-				 .jobs = &jobs, .topology = topology };
+	a = (struct np_ctld_info){ .nodes = &nodes,
+				   .parts = &parts,
+				   .jobs = &jobs,
+				   .topology = topology };
 	return &a;
 }
 

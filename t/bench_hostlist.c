@@ -16,7 +16,7 @@
 #include "np_hostlist.h"
 #include "np_slurm_compat.h"
 
-#define REPEATS 20 /* the clock may be coarse */
+#define REPEATS 20   /* the clock may be coarse */
 #define LIMIT_SEC 20 /* of processor time; what takes longer is ended */
 
 struct result {
@@ -102,8 +102,8 @@ static void one(const char *who, long (*read_list)(const char *),
 	if (read(fd[0], &r, sizeof(r)) != sizeof(r))
 		printf("  %-9s ended after %d s\n", who, LIMIT_SEC);
 	else if (r.names < 0)
-		printf("  %-9s refused in %.3f ms, %ld KiB\n", who,
-		       1e3 * r.sec, r.kib);
+		printf("  %-9s refused in %.3f ms, %ld KiB\n", who, 1e3 * r.sec,
+		       r.kib);
 	else
 		printf("  %-9s %ld names in %.3f ms, %ld KiB\n", who, r.names,
 		       1e3 * r.sec, r.kib);

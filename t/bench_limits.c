@@ -72,11 +72,17 @@ static int history(unsigned users)
 {
 	struct np_accounting_neighbour neighbours[NEIGHBOURS];
 	struct np_accounting_record record = {
-		.task = NP_ACCOUNTING_NO_TASK, .app = (char *)"lammps",
-		.partition = (char *)"main", .leaves = (char *)"leaf17",
-		.n_nodes = 1, .submit = 1.7e9, .start = 1.7e9 + 10,
-		.end = 1.7e9 + 45.5, .slowdown = 0.31,
-		.neighbour = neighbours, .n_neighbours = NEIGHBOURS,
+		.task = NP_ACCOUNTING_NO_TASK,
+		.app = (char *)"lammps",
+		.partition = (char *)"main",
+		.leaves = (char *)"leaf17",
+		.n_nodes = 1,
+		.submit = 1.7e9,
+		.start = 1.7e9 + 10,
+		.end = 1.7e9 + 45.5,
+		.slowdown = 0.31,
+		.neighbour = neighbours,
+		.n_neighbours = NEIGHBOURS,
 	};
 	char store[] = "/tmp/bench_limits.XXXXXX";
 	struct bench_span begin, took;
@@ -84,8 +90,10 @@ static int history(unsigned users)
 
 	for (uint32_t i = 0; i < NEIGHBOURS; i++)
 		neighbours[i] = (struct np_accounting_neighbour){
-			.id = 2000000 + i, .app = record.app,
-			.leaves = record.leaves, .overlap_sec = 35.5,
+			.id = 2000000 + i,
+			.app = record.app,
+			.leaves = record.leaves,
+			.overlap_sec = 35.5,
 			.slowdown = 0.05,
 		};
 	if (!mkdtemp(store))
@@ -125,7 +133,8 @@ static struct np_registry *listen_for_agents(struct sockaddr_in *to)
 	bench_must(fd < 0 ? fd : np_rendezvous_find(text, 0, &entry), &err);
 	strcpy(entry.agent_cookie, COOKIE);
 	*to = (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons(entry.port),
+		.sin_family = AF_INET,
+		.sin_port = htons(entry.port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	return np_registry_new(fd, &entry);
@@ -197,8 +206,8 @@ static double serve(struct np_registry *registry, double most_sec,
 		size_t n = np_registry_poll(registry, p);
 
 		poll(p, n, (int)fmin(POLL_MSEC, ceil((most_sec - sec) * 1e3)));
-		np_registry_serve(registry, bench_now().wall_sec,
-				  ignore_report, NULL);
+		np_registry_serve(registry, bench_now().wall_sec, ignore_report,
+				  NULL);
 	}
 	return sec;
 }
@@ -217,7 +226,8 @@ static int silent_connections(void)
 	agent = send_lines(&to, COOKIE " probe 7 n7\n", false);
 	sec = serve(registry, LONGEST_SEC, true);
 	printf("port, %u silent connections: an agent is admitted after "
-	       "%.2f s\n", SILENT, sec);
+	       "%.2f s\n",
+	       SILENT, sec);
 	end_process(agent);
 	for (size_t i = 0; i < SILENT; i++)
 		close(fd[i]);

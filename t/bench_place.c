@@ -45,8 +45,8 @@ static struct np_leaves *make_leaves(void)
 		uint32_t end = bench_first_node(i + 1);
 
 		snprintf(name[i], sizeof(name[i]), "leaf%u", i);
-		leaf[i] = (struct np_leaf){ name[i], node + first,
-					    end - first };
+		leaf[i] =
+			(struct np_leaf){ name[i], node + first, end - first };
 	}
 	bench_must(np_leaves_new(NODES, leaf, LEAVES, &l, &err), &err);
 	return l;
@@ -66,7 +66,7 @@ static void fill_job(struct np_job *j, const struct bench_mix *m, uint32_t id)
 				   (int32_t)bench_below(m->profiles),
 	};
 	j->owner = j->profile >= 0 ? (uint32_t)j->profile % BENCH_USERS :
-		   bench_below(BENCH_USERS);
+				     bench_below(BENCH_USERS);
 	do
 		j->mode = (enum np_mode)bench_below(4);
 	while (!(m->modes & 1u << j->mode));
@@ -111,8 +111,8 @@ static void add_sets(struct np_snapshot *s, uint32_t *set)
 	}
 }
 
-static struct np_snapshot *make_snapshot(struct np_leaves *l,
-					 const struct bench_mix *m, uint32_t *set)
+static struct np_snapshot *
+make_snapshot(struct np_leaves *l, const struct bench_mix *m, uint32_t *set)
 {
 	static uint8_t use[NODES];
 	struct np_snapshot *s;
@@ -123,9 +123,12 @@ static struct np_snapshot *make_snapshot(struct np_leaves *l,
 	add_sets(s, set);
 	add_running(s, m, use);
 	for (uint32_t i = 0; i < NODES; i++)
-		bench_must(np_snapshot_node(s, i, use[i] > 3 ? NP_NODE_FULL :
-				      use[i] ? NP_NODE_MIXED : NP_NODE_IDLE,
-				      &err), &err);
+		bench_must(np_snapshot_node(s, i,
+					    use[i] > 3 ? NP_NODE_FULL :
+					    use[i]     ? NP_NODE_MIXED :
+							 NP_NODE_IDLE,
+					    &err),
+			   &err);
 	for (uint32_t i = 0; i < PENDING; i++) {
 		struct np_job j;
 
@@ -159,7 +162,8 @@ static void submit(struct np_placement *p, const struct bench_mix *m,
 			bench_baseline();
 		begin = bench_now();
 		bench_must(np_placement_submit(p, &j, i % 4 ? NULL : minus,
-					       10001, &v, &err), &err);
+					       10001, &v, &err),
+			   &err);
 		t[i] = bench_since(begin);
 	}
 }
@@ -224,8 +228,8 @@ static bool run(const struct bench_mix *m, struct np_leaves *l,
 			   "ms");
 	good = within_usual(m, decide[decisions / 2].cpu_sec);
 	quick = bench_within("a decision", p99, DECISION_MAX_BASELINES);
-	p99 = bench_report(m->name, "one submission", one, decisions *
-			   submissions, 1e-6, "us");
+	p99 = bench_report(m->name, "one submission", one,
+			   decisions * submissions, 1e-6, "us");
 	quick &= bench_within("a submission", p99, SUBMISSION_MAX_BASELINES);
 	good &= quick || m != bench_mixes;
 	/* While a decision is made the one before is still in use. */

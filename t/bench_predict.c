@@ -44,7 +44,10 @@ static int rc[PROGRAMS * PROGRAMS];
 
 static const struct np_bins bins = { BINS, edge };
 static struct np_fabric fabric = {
-	.name = "bench", .bins = &bins, .level = level, .n_levels = LEVELS,
+	.name = "bench",
+	.bins = &bins,
+	.level = level,
+	.n_levels = LEVELS,
 	.pairs = pairs,
 	.sharing = { { 4, 1, 0.05 }, { 4, 0.8, 0.05 }, { 4, 0.2, 0.05 } },
 };
@@ -114,8 +117,8 @@ static void make_up(void)
 
 		snprintf(name[LEVELS + a], sizeof(name[0]), "app%zu", a);
 		program[a].name = name[LEVELS + a];
-		program[a].latency = latency(1e-6 * exp(6 * own),
-					     count[1 + LEVELS + a]);
+		program[a].latency =
+			latency(1e-6 * exp(6 * own), count[1 + LEVELS + a]);
 		for (size_t i = 0; i < LEVELS; i++) {
 			curve[a][i] = slowdown(own_suffers, slows[i]);
 			impact[a][i] = slowdown(suffers[i], own);
@@ -265,8 +268,8 @@ int main(void)
 	matrices(NP_PREDICT_REPLICATES, full);
 	for (size_t m = 0; m < MODELS; m++) {
 		printf("%-10s %11.1f us %11.1f us %11.1f us %10.2f s\n",
-		       model[m], 1e6 * first[0][m], 1e6 * one[m],
-		       1e6 * more[m], full[m]);
+		       model[m], 1e6 * first[0][m], 1e6 * one[m], 1e6 * more[m],
+		       full[m]);
 		good = check(m, one, full) && good;
 	}
 	printf("matrix: %d x %d programs with intervals; memory beyond the "

@@ -119,22 +119,25 @@ int main(int argc, char **argv)
 	uint64_t all[WORDS] = { 0 };
 	const uint64_t *partition[] = { all };
 	struct np_sim_cluster cluster = {
-		.leaves = make_leaves(), .cpus = 1, .partition = partition,
+		.leaves = make_leaves(),
+		.cpus = 1,
+		.partition = partition,
 		.n_partitions = 1,
 	};
 	struct np_sim_policy enforce = { .mode = NP_MODE_ENFORCE,
 					 .interval_sec = 2 };
 	struct np_sim_scheduler scheduler;
 	struct np_sim_input input = { .cluster = &cluster,
-				    .scheduler = &scheduler,
-				    .slowdowns =
-					    bench_slowdowns(&bench_mixes[0]) };
+				      .scheduler = &scheduler,
+				      .slowdowns = bench_slowdowns(
+					      &bench_mixes[0]) };
 	struct np_sim_job *job;
 	double off = 0, on = 0;
 	bool good;
 
 	if (most < 1000 || argc > 3) {
-		fprintf(stderr, "usage: bench_simulate [MOST-JOBS [MOST-JOBS-WITH-"
+		fprintf(stderr,
+			"usage: bench_simulate [MOST-JOBS [MOST-JOBS-WITH-"
 			"ENFORCE]]\n");
 		return 2;
 	}

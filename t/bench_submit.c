@@ -25,14 +25,14 @@
 #include "bench_baseline.h"
 #include "bench_big.h"
 #include "bench_ctld.h"
-#include "np_store_reader.h"
 #include "np_apply.h"
 #include "np_ctl.h"
 #include "np_job_snapshot.h"
 #include "np_shared.h"
+#include "np_store_reader.h"
 
 #define NOW BENCH_NOW
-#define COLD 20 /* submissions with cold caches, after each decision */
+#define COLD 20	     /* submissions with cold caches, after each decision */
 #define VARIABLES 80 /* of a user's environment */
 #define CALLBACK_MAX_BASELINES 0.5
 #define MEMORY_MAX_BYTES 64e6
@@ -136,8 +136,8 @@ static size_t write_all(const struct np_job_snapshot *v,
 	return n;
 }
 
-static void
-publish(struct bench *b, struct np_job_snapshot *v, struct np_placement *p)
+static void publish(struct bench *b, struct np_job_snapshot *v,
+		    struct np_placement *p)
 {
 	struct np_decision *s = calloc(1, sizeof(*s));
 	struct np_arrivals none = { .since_sec = NOW + 1 };
@@ -160,9 +160,15 @@ static void make_snapshot(struct bench *b, const struct np_change *change,
 			  size_t n_changes, struct np_job_snapshot *v)
 {
 	const struct np_job_snapshot_input in = {
-		.info = ctld_info(), .map = b->map, .index = b->index,
-		.conf = &b->conf.place, .cache = b->cache, .change = change,
-		.n_changes = n_changes, .now_sec = NOW, .last_sec = NOW - 2,
+		.info = ctld_info(),
+		.map = b->map,
+		.index = b->index,
+		.conf = &b->conf.place,
+		.cache = b->cache,
+		.change = change,
+		.n_changes = n_changes,
+		.now_sec = NOW,
+		.last_sec = NOW - 2,
 	};
 	struct np_err err;
 
@@ -189,7 +195,8 @@ static size_t decide(struct bench *b, const struct spans *t, size_t i)
 	t->look[i] = bench_since(begin);
 	begin = bench_now();
 	bench_must(np_placement_decide(v.snapshot, b->table, &b->policy, &p,
-				       &err), &err);
+				       &err),
+		   &err);
 	t->decide[i] = bench_since(begin);
 	n = write_all(&v, p, &t->write[i]);
 	np_job_cache_sweep(b->cache);
@@ -286,7 +293,8 @@ static void end_all(struct bench *b)
 	bench_must(!mkdtemp(dir) || np_accounting_new(&history), &err);
 	make_snapshot(b, NULL, 0, &v);
 	bench_must(np_accounting_update(history, &v, a, b->table, b->index, dir,
-					0600, &err), &err);
+					0600, &err),
+		   &err);
 	np_job_snapshot_free(&v);
 	ctld_end_jobs();
 	make_snapshot(b, NULL, 0, &v);
@@ -325,8 +333,7 @@ static void cool(void)
 		other[i]++;
 }
 
-static bool run(const struct bench_mix *m, size_t decisions,
-		size_t submissions)
+static bool run(const struct bench_mix *m, size_t decisions, size_t submissions)
 {
 	struct bench_span *cold = calloc(decisions * COLD, sizeof(*cold));
 	struct bench_span *one = calloc(decisions * submissions, sizeof(*one));
@@ -437,7 +444,9 @@ static void look_at_changes(struct bench *b, uint32_t records, size_t bytes,
 	uid = ctld_make_array(records, &id);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(c); i++)
 		c[i] = (struct np_change){
-			.id = id, .task = NP_CHANGE_ALL, .uid = uid,
+			.id = id,
+			.task = NP_CHANGE_ALL,
+			.uid = uid,
 			.exc_nodes = long_list(bytes, i),
 			.passed_on = long_list(bytes, i),
 		};

@@ -14,11 +14,11 @@
 #include <string.h>
 
 #include "bench_big.h"
-#include "np_conf.h"
-#include "np_rendezvous.h"
 #include "np_agents.h"
-#include "np_record.h"
 #include "np_alloc_query.h"
+#include "np_conf.h"
+#include "np_record.h"
+#include "np_rendezvous.h"
 
 #define LEAF_NODES 40
 #define MOST_PLAN_SEC 0.05
@@ -73,7 +73,7 @@ static size_t processes(const struct layout *l, const struct np_step_nodes *s,
 			const struct np_conf *conf, size_t *members)
 {
 	const struct np_rendezvous_entry v = { .max_nodes = conf->probe_nodes,
-				     .seed = 7 };
+					       .seed = 7 };
 	const char *leaf[NP_RENDEZVOUS_MAX_NODES];
 	struct np_pair_group group[NP_RENDEZVOUS_MAX_NODES];
 	size_t n = 0, groups, all = 0;
@@ -111,8 +111,8 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 				double sec = 1e-6 * (1 + 9 * bench_random());
 
 				np_moments_add(&m, sec);
-				np_hist_add_bin(leaf->hist,
-						np_hist_bin_of(sec), 1);
+				np_hist_add_bin(leaf->hist, np_hist_bin_of(sec),
+						1);
 			}
 			np_series_add(leaf->windows, t, &m);
 			np_moments_merge(&leaf->latency, &m);
@@ -121,9 +121,11 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 	r->neighbours = calloc(r->n_leaves, sizeof(*r->neighbours));
 	for (size_t i = 0; r->neighbours && i < r->n_leaves; i++)
 		r->neighbours[r->n_neighbours++] = (struct np_neighbour){
-			.job_id = 1234567 + (uint32_t)i, .step_id = NP_NO_VALUE,
+			.job_id = 1234567 + (uint32_t)i,
+			.step_id = NP_NO_VALUE,
 			.leaf = strdup(r->leaves[i].name),
-			.nodes = strdup("n[10000-10019]"), .overlap_sec = 1234.5,
+			.nodes = strdup("n[10000-10019]"),
+			.overlap_sec = 1234.5,
 		};
 	bench_must(np_record_write(r, "", &text, &err), &err);
 	len = strlen(text);
@@ -148,7 +150,8 @@ static int run(const struct layout *l, bool level)
 		list_nodes(&job, 0, l->nodes);
 	begin = bench_now();
 	bench_must(np_leaf_index_parse(text, &s.leaves, &err), &err);
-	bench_must(np_step_nodes_plan(&s, &job, &busy, conf.probe_nodes, r, &err),
+	bench_must(np_step_nodes_plan(&s, &job, &busy, conf.probe_nodes, r,
+				      &err),
 		   &err);
 	all = processes(l, &s, &conf, &members);
 	plan = bench_since(begin);

@@ -21,13 +21,13 @@ static struct t_rng rng = { 2024 };
 
 /* What the probes of a run meet. */
 struct load {
-	double idle_sec;     /* typical latency of the idle network */
-	double busy;	     /* share of delayed probes while busy */
-	double delay;	     /* how many idle latencies they wait on average */
-	int period_sec;	     /* phases repeat; 0: steady */
-	double busy_share;   /* of a period */
-	int sec;	     /* length of the run */
-	int per_sec;	     /* probes */
+	double idle_sec;   /* typical latency of the idle network */
+	double busy;	   /* share of delayed probes while busy */
+	double delay;	   /* how many idle latencies they wait on average */
+	int period_sec;	   /* phases repeat; 0: steady */
+	double busy_share; /* of a period */
+	int sec;	   /* length of the run */
+	int per_sec;	   /* probes */
 };
 
 static double latency(const struct load *l, int at_sec)
@@ -51,8 +51,8 @@ static void add_leaf(struct np_record *r, const char *name, const char *nodes,
 	leaf->n_pairs = 2;
 	r->traffic.n_nodes = 4;
 	r->traffic.node_sec = 4 * (r->end - r->start);
-	r->traffic.bytes = l->delay > 1 ?
-			   r->traffic.node_sec * 1e8 * l->busy : 0;
+	r->traffic.bytes = l->delay > 1 ? r->traffic.node_sec * 1e8 * l->busy :
+					  0;
 	r->traffic.link = 1.25e9;
 	leaf->hist = np_hist_new();
 	leaf->windows = malloc(sizeof(*leaf->windows));
@@ -61,7 +61,10 @@ static void add_leaf(struct np_record *r, const char *name, const char *nodes,
 		double at = (double)i / l->per_sec;
 		double x = latency(l, (int)at);
 		struct np_moments one = {
-			.n = 1, .mean = x, .min = x, .max = x,
+			.n = 1,
+			.mean = x,
+			.min = x,
+			.max = x,
 		};
 
 		np_hist_add_bin(leaf->hist, np_hist_bin_of(x), 1);
@@ -286,10 +289,11 @@ static void put_latencies(FILE *f, const char *name, const struct load *l)
 		np_hist_add_bin(h, np_hist_bin_of(x), 1);
 		np_moments_add(&m, x);
 	}
-	fprintf(f, "\"%s\": {\"n\": %d, \"mean_sec\": %.6g, "
+	fprintf(f,
+		"\"%s\": {\"n\": %d, \"mean_sec\": %.6g, "
 		"\"sd_sec\": %.6g, \"min_sec\": %.6g, \"max_sec\": %.6g, "
-		"\"bins\": [", name, (int)m.n, m.mean, np_moments_sd(&m),
-		m.min, m.max);
+		"\"bins\": [",
+		name, (int)m.n, m.mean, np_moments_sd(&m), m.min, m.max);
 	for (size_t b = 0; b < NP_HIST_BINS; b++)
 		if (np_hist_count(h, b)) {
 			fprintf(f, "%s[%zu, %d]", comma, b,
@@ -332,12 +336,14 @@ static void make_fabric(const char *cluster, double days, const char *name,
 	snprintf(path, sizeof(path), "%s/fabric/%s/%s", top, cluster, name);
 	f = fopen(path, "w");
 	must(f != NULL, path);
-	fprintf(f, "{\"format\": \"netprof-pairs\", \"schema\": 1, "
+	fprintf(f,
+		"{\"format\": \"netprof-pairs\", \"schema\": 1, "
 		"\"netprof_version\": \"0.1.0\",\n\"cluster\": \"%s\", "
 		"\"date\": %.0f, \"transport\": \"tcp/eth0\",\n"
 		"\"message_bytes\": 1024, \"period_sec\": 0.1, \"scope\": "
 		"\"node\",\n\"coupling\": %s,\n\"programs\": [], "
-		"\"levels\": [", cluster, START + days * DAY, sharing);
+		"\"levels\": [",
+		cluster, START + days * DAY, sharing);
 	for (int i = 0; i < N_LEVELS; i++)
 		fprintf(f,
 			"%s\n  {\"name\": \"%s\", \"partners\": %u, "
@@ -347,8 +353,7 @@ static void make_fabric(const char *cluster, double days, const char *name,
 			levels[i].messages, levels[i].pause_sec);
 	fputs("],\n", f);
 	put_loaded(f);
-	fputs("\"leaves\": [{\"name\": \"leaf0\"}],\n\"probes\": {\n  ",
-	      f);
+	fputs("\"leaves\": [{\"name\": \"leaf0\"}],\n\"probes\": {\n  ", f);
 	put_latencies(f, "idle", &idle);
 	for (int i = 0; i < N_LEVELS; i++) {
 		fputs(",\n  ", f);
@@ -404,8 +409,7 @@ static void make_calibrated(void)
 	make_curve("fft", "hpc", 3000, &large, 0.95, 0.62, 0xff, 2);
 	make_curve("halo", "hpc", 3100, &small, 0.30, 0.18, 0xff, 1);
 	/* A leaf that does not block, and where it was calibrated again. */
-	make_fabric("flat", -25, "20240518T100000Z.json",
-		    "{\"leaf\": 0.5}");
+	make_fabric("flat", -25, "20240518T100000Z.json", "{\"leaf\": 0.5}");
 	make_fabric("flat", -20, "20240523T100000Z.json",
 		    "{\"leaf\": {\"n\": 12, \"mean\": 0.008, \"sd\": 0.02}}");
 	make_curve("spmv", "flat", 3200, &large, 0.80, 0.55, 0xd5, 1);

@@ -81,8 +81,7 @@ int cli_trace_path(const char *what, char **path)
 	if (!rc)
 		return -1;
 	if (!exists && err.text[0])
-		return cli_fail("%.64s: no such file, and %s", what,
-				err.text);
+		return cli_fail("%.64s: no such file, and %s", what, err.text);
 	if (!exists && rc == -ENOENT && !strchr(what, '/'))
 		return no_trace(what);
 	*path = strdup(what);

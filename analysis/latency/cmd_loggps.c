@@ -34,7 +34,7 @@ struct options {
 	uint32_t blocks, max_bytes; /* repetitions; the largest message */
 	double max_trip_sec; /* sizes whose round trip is longer are skipped */
 	bool across, show, json, dry_run;
-	const char *output;  /* NULL: the store */
+	const char *output; /* NULL: the store */
 	/* for --show; NULL: the newest record of any cluster */
 	const char *cluster;
 };
@@ -72,7 +72,7 @@ struct run {
 	struct np_loggps_sample *sample;
 	size_t n;
 	uint32_t handshakes, n_ranks, done; /* done: blocks that have begun */
-	bool over; /* the client has measured everything and said bye */
+	bool over;	 /* the client has measured everything and said bye */
 	uint32_t client; /* rank of the client */
 	bool no_memory;
 	char note[NP_REPORT_TEXT];
@@ -231,7 +231,8 @@ static int run_measurement(const struct work *w, struct np_loggps_fit *fit,
 			   struct seen *seen, struct np_err *err)
 {
 	struct run r = {
-		.w = w, .step = NP_HELPER_INIT,
+		.w = w,
+		.step = NP_HELPER_INIT,
 		.stop = cli_alloc_catch_signals(),
 		.shows_progress = isatty(STDERR_FILENO),
 	};
@@ -269,7 +270,9 @@ static int describe(const struct work *w, const struct seen *seen,
 	r->ucx_version = strdup(seen->version);
 	r->netprof_version = strdup(NP_VERSION);
 	return r->cluster && r->from && r->to && r->leaf && r->transport &&
-	       r->ucx_version && r->netprof_version ? 0 : -ENOMEM;
+			       r->ucx_version && r->netprof_version ?
+		       0 :
+		       -ENOMEM;
 }
 
 /* Runs the measurement in the allocation and completes the record. */
@@ -281,8 +284,8 @@ static int measure(struct work *w, struct np_loggps_record *r,
 
 	if (rc)
 		return rc;
-	return describe(w, &seen, r) ? np_errf(err, -ENOMEM,
-					       "out of memory") : 0;
+	return describe(w, &seen, r) ? np_errf(err, -ENOMEM, "out of memory") :
+				       0;
 }
 
 /* Writes the record as JSON to a file. */
@@ -313,8 +316,7 @@ static void print_plan(const struct work *w)
 }
 
 /* Finds the allocation, measures, and stores the result. */
-static int work(struct work *w, struct np_loggps_record *r,
-		struct np_err *err)
+static int work(struct work *w, struct np_loggps_record *r, struct np_err *err)
 {
 	const char *output = w->opt->output;
 	int rc = cli_alloc_find(&w->at, 2, "loggps", err);
@@ -337,7 +339,7 @@ static int work(struct work *w, struct np_loggps_record *r,
 	if (rc)
 		return rc;
 	return output ? write_output(output, r, err) :
-	       np_loggps_store_save(w->store, w->at.cluster, r, err);
+			np_loggps_store_save(w->store, w->at.cluster, r, err);
 }
 
 /* The caller frees *r. */
@@ -382,9 +384,9 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(
 			self,
 			"--output and --dry-run have no effect with --show");
-	if (rc < 0 && o->show && (o->blocks != NP_PRTT_BLOCKS ||
-				  o->max_bytes != MAX_BYTES ||
-				  o->max_trip_sec != NP_PRTT_TRIP_SEC))
+	if (rc < 0 && o->show &&
+	    (o->blocks != NP_PRTT_BLOCKS || o->max_bytes != MAX_BYTES ||
+	     o->max_trip_sec != NP_PRTT_TRIP_SEC))
 		return cli_usage(self, "--blocks, --max-bytes and --max-trip "
 				       "have no effect with --show");
 	if (rc < 0 && o->dry_run && given.format)
@@ -407,13 +409,15 @@ static int load(const struct options *o, struct np_loggps_record *r)
 	rc = np_loggps_store_load(s.store, o->cluster, o->across, r, &err);
 	cli_store_close(&s);
 	return rc == -ENOENT ?
-	       cli_fail("%s; salloc -N2 --exclusive netprof loggps", err.text) :
-	       rc ? cli_fail("%s", err.text) : -1;
+		       cli_fail("%s; salloc -N2 --exclusive netprof loggps",
+				err.text) :
+	       rc ? cli_fail("%s", err.text) :
+		    -1;
 }
 
 /* Prints a parameter with its confidence interval. */
 static void print_value(const char *symbol, const char *name,
-		const struct np_loggps_value *v)
+			const struct np_loggps_value *v)
 {
 	char range[CLI_NUMBER_LEN];
 
@@ -460,7 +464,8 @@ static int print_text(const struct np_loggps_record *r)
 	printf("%s to %s over %s, %s%s%s\n\n", r->from, r->to,
 	       *r->transport ? r->transport : "an unknown transport",
 	       r->across ? "across leaf switches" :
-	       *r->leaf ? r->leaf : "no topology",
+	       *r->leaf	 ? r->leaf :
+			   "no topology",
 	       *r->cluster ? " of " : "", r->cluster);
 	print_value("L", "latency", &f->L);
 	print_value("o", "overhead of sending", &f->o_send);
@@ -480,7 +485,7 @@ static int print_text(const struct np_loggps_record *r)
 
 /* Adds a parameter with its interval to the JSON output. */
 static void put_value(json_object *in, const char *key,
-		const struct np_loggps_value *v)
+		      const struct np_loggps_value *v)
 {
 	json_object *j = cli_put_object(in, key);
 
@@ -528,7 +533,8 @@ static int print_json(const struct np_loggps_record *r)
 static int run_loggps(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct options o = {
-		.blocks = NP_PRTT_BLOCKS, .max_bytes = MAX_BYTES,
+		.blocks = NP_PRTT_BLOCKS,
+		.max_bytes = MAX_BYTES,
 		.max_trip_sec = NP_PRTT_TRIP_SEC,
 	};
 	struct np_loggps_record r = { 0 };
@@ -551,25 +557,24 @@ const struct cli_cmd cmd_loggps = {
 	.name = "loggps",
 	.args = "[OPTIONS] | --show [--json] [--cluster=NAME] [--across]",
 	.help = "measure what a message costs: latency, overhead, bandwidth",
-	.text =
-"Inside an allocation of idle nodes (salloc -N2 --exclusive), for an\n"
-"administrator: measures message times between two nodes under one leaf\n"
-"switch, and stores the LogGPS parameters with the calibration of the fabric:\n"
-"latency L, overhead o of sender and receiver and O per byte, gap g between\n"
-"messages, time per byte G, and the size S above which a message waits for its\n"
-"receiver.\n\n"
-"  --blocks=N         number of repetitions (default 30)\n"
-"  --max-bytes=SIZE   size of the largest message (default 1M)\n"
-"  --max-trip=TIME    skip sizes whose round trip takes longer (default 50ms)\n"
-"  --across           measure between nodes under two leaf switches\n"
-"  --output=FILE      write the result to FILE instead of the store\n"
-"  --dry-run          print the plan without measuring\n"
-"  --show             print the last result\n"
-"  --cluster=NAME     with --show: result of this cluster (default: any)\n"
-"  --json             output for programs",
-	.examples =
-"  salloc -N2 --exclusive netprof loggps\n"
-"  netprof loggps --show\n",
-	.takes = CLI_TAKES_JSON, .own = options,
+	.text = "Inside an allocation of idle nodes (salloc -N2 --exclusive), for an\n"
+		"administrator: measures message times between two nodes under one leaf\n"
+		"switch, and stores the LogGPS parameters with the calibration of the fabric:\n"
+		"latency L, overhead o of sender and receiver and O per byte, gap g between\n"
+		"messages, time per byte G, and the size S above which a message waits for its\n"
+		"receiver.\n\n"
+		"  --blocks=N         number of repetitions (default 30)\n"
+		"  --max-bytes=SIZE   size of the largest message (default 1M)\n"
+		"  --max-trip=TIME    skip sizes whose round trip takes longer (default 50ms)\n"
+		"  --across           measure between nodes under two leaf switches\n"
+		"  --output=FILE      write the result to FILE instead of the store\n"
+		"  --dry-run          print the plan without measuring\n"
+		"  --show             print the last result\n"
+		"  --cluster=NAME     with --show: result of this cluster (default: any)\n"
+		"  --json             output for programs",
+	.examples = "  salloc -N2 --exclusive netprof loggps\n"
+		    "  netprof loggps --show\n",
+	.takes = CLI_TAKES_JSON,
+	.own = options,
 	.run = run_loggps,
 };

@@ -20,15 +20,15 @@
 #include "np_array.h"
 #include "np_collective.h"
 #include "np_figure.h"
-#include "np_place_ranks.h"
 #include "np_option.h"
+#include "np_place_ranks.h"
 #include "np_read.h"
 #include "np_tolerance.h"
 #include "np_topology.h"
 #include "np_trace_analysis.h"
 
 #define MAX_THRESHOLDS 8
-#define NOISE_SIMULATIONS 20    /* simulations with different detours */
+#define NOISE_SIMULATIONS 20 /* simulations with different detours */
 #define SWEEP_POINTS 11
 
 /* The value of a parameter at which the run takes a certain share longer. */
@@ -42,8 +42,7 @@ static const double default_shares[NP_TRACE_THRESHOLDS] = { 0.01, 0.02, 0.05 };
 
 /* Computes n thresholds of t's parameter, which is base in the network. */
 static void find_limits(struct np_tolerance *t, double base,
-			    const double *share, size_t n,
-			    struct threshold *out)
+			const double *share, size_t n, struct threshold *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		out[i].share = share[i];
@@ -62,9 +61,9 @@ struct request {
 	bool serial, shared_links, overlap;
 	double share[MAX_THRESHOLDS]; /* thresholds, ascending */
 	size_t n_shares;
-	int sweep; /* parameter of the points and of --critical */
-	bool pairs; /* pairs of ranks on the critical path */
-	const char *noise; /* argument of --noise, or NULL */
+	int sweep;	     /* parameter of the points and of --critical */
+	bool pairs;	     /* pairs of ranks on the critical path */
+	const char *noise;   /* argument of --noise, or NULL */
 	double noise_sec[2]; /* distance and length; 0: noise is a file */
 	struct np_detours detours;
 	/* name of the topology; NULL: the same latency everywhere */
@@ -73,10 +72,10 @@ struct request {
 	/* topology from a file, with names of nodes */
 	struct np_topology_conf read;
 	double wire_ns, switch_ns; /* NAN while parsing: not given */
-	uint32_t per_node; /* ranks; 0 while parsing: not given */
+	uint32_t per_node;	   /* ranks; 0 while parsing: not given */
 	/* algorithms for the collectives of a trace */
 	struct np_choices choices;
-	uint32_t trials;   /* number of other placements to try; 0: none */
+	uint32_t trials; /* number of other placements to try; 0: none */
 };
 
 /* Parameters. With a topology, the latency is that of a wire. */
@@ -102,9 +101,9 @@ struct program {
 	struct parameter of[N_PARAMETERS];
 	double ns; /* run time */
 	struct sweep_point point[SWEEP_POINTS];
-	uint32_t *node; /* by rank, with a topology */
+	uint32_t *node;		       /* by rank, with a topology */
 	struct np_place_result placed; /* if other placements were tried */
-	struct np_critical *critical; /* if requested or plotted */
+	struct np_critical *critical;  /* if requested or plotted */
 	size_t n_critical;
 	struct np_pair *pair; /* if requested */
 	/* latency of one pair alone that reaches the first threshold */
@@ -147,8 +146,8 @@ struct options {
 };
 
 /* Translates the request for parameter x into options of the model. */
-static void fill_options(struct options *o, int x,
-		    const struct request *req, const uint32_t *node)
+static void fill_options(struct options *o, int x, const struct request *req,
+			 const uint32_t *node)
 {
 	*o = (struct options){
 		.opt = {
@@ -163,7 +162,7 @@ static void fill_options(struct options *o, int x,
 	};
 	if (req->topology)
 		o->opt.net.L_ns = x == SWITCH_LATENCY ? req->switch_ns :
-							  req->wire_ns;
+							req->wire_ns;
 }
 
 /* Reports the error rc of a computation. Returns -1 if there is none. */
@@ -176,9 +175,8 @@ static int report_error(const struct np_graph *g, int rc,
 }
 
 /* Makes the function T(x) of parameter x. */
-static int contract(const struct np_graph *g, int x,
-		    const struct request *req, const uint32_t *node,
-		    struct np_tolerance **t)
+static int contract(const struct np_graph *g, int x, const struct request *req,
+		    const uint32_t *node, struct np_tolerance **t)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct options o;
@@ -192,13 +190,14 @@ static double round_up(double v)
 {
 	double ten = pow(10, floor(log10(v)));
 
-	return v <= ten ? ten : v <= 2 * ten ? 2 * ten :
-	       v <= 5 * ten ? 5 * ten : 10 * ten;
+	return v <= ten	    ? ten :
+	       v <= 2 * ten ? 2 * ten :
+	       v <= 5 * ten ? 5 * ten :
+			      10 * ten;
 }
 
 /* Range of the sweep, from the base of the parameter. */
-static double sweep_range(const struct program *t,
-		    const struct request *req)
+static double sweep_range(const struct program *t, const struct request *req)
 {
 	const struct parameter *of = &t->of[req->sweep];
 	double limit = of->threshold[req->n_shares - 1].limit - of->base;
@@ -213,7 +212,7 @@ static double sweep_range(const struct program *t,
 
 /* Computes the points of the table, and on request all critical values. */
 static int run_sweep(struct program *t, struct np_tolerance *f,
-		 const struct request *req)
+		     const struct request *req)
 {
 	double base = t->of[req->sweep].base, far = sweep_range(t, req);
 	struct np_err err = NP_ERR_INIT;
@@ -225,9 +224,9 @@ static int run_sweep(struct program *t, struct np_tolerance *f,
 		np_tolerance_at(f, base + p->added, &p->run);
 	}
 	t->ns = t->point[0].run.ns;
-	if (req->critical && np_tolerance_critical(f, base, base + far,
-						   &t->critical,
-						   &t->n_critical, &err))
+	if (req->critical &&
+	    np_tolerance_critical(f, base, base + far, &t->critical,
+				  &t->n_critical, &err))
 		return cli_fail("%s", err.text);
 	return -1;
 }
@@ -236,12 +235,13 @@ static int run_sweep(struct program *t, struct np_tolerance *f,
  * Computes slope and thresholds of one parameter, and the sweep if it is
  * varied.
  */
-static int analyse_parameter(struct program *t, const struct np_graph *g,
-			     int x, const struct request *req)
+static int analyse_parameter(struct program *t, const struct np_graph *g, int x,
+			     const struct request *req)
 {
 	const double base[N_PARAMETERS] = {
 		[NP_LOGGPS_L] = req->topology ? req->wire_ns : req->net.L_ns,
-		[NP_LOGGPS_o] = req->net.o_ns, [NP_LOGGPS_G] = req->net.G_ns,
+		[NP_LOGGPS_o] = req->net.o_ns,
+		[NP_LOGGPS_G] = req->net.G_ns,
 		[SWITCH_LATENCY] = req->switch_ns,
 	};
 	struct parameter *of = &t->of[x];
@@ -262,8 +262,7 @@ static int analyse_parameter(struct program *t, const struct np_graph *g,
 }
 
 /* Places ranks on nodes in order, per_node on each. */
-static int place_in_order(struct program *t,
-			  const struct request *req)
+static int place_in_order(struct program *t, const struct request *req)
 {
 	uint32_t n = t->ranks, room = np_topology_nodes(req->topology);
 
@@ -282,7 +281,7 @@ static int place_in_order(struct program *t,
 
 /* There is no path between the trees of a topology. */
 static int check_paths(const struct np_graph *g, const struct program *t,
-		      const struct request *req)
+		       const struct request *req)
 {
 	char from[256], to[256];
 
@@ -315,15 +314,16 @@ static int check_paths(const struct np_graph *g, const struct program *t,
 
 /* Replaces the placement of ranks by the best one found. */
 static int search_placement(struct program *t, const struct np_graph *g,
-			const struct request *req)
+			    const struct request *req)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct options o;
 
 	fill_options(&o, NP_LOGGPS_L, req, t->node);
-	return report_error(g, np_place_ranks(g, &o.opt, t->node, req->per_node,
-					 req->trials, &t->placed, &err), &o,
-		       &err);
+	return report_error(g,
+			    np_place_ranks(g, &o.opt, t->node, req->per_node,
+					   req->trials, &t->placed, &err),
+			    &o, &err);
 }
 
 /* The latency of one pair alone at which the first threshold is reached. */
@@ -394,7 +394,7 @@ static int simulate_noise(struct program *t, const struct np_graph *g,
 
 /* Returns -1 to continue, or the exit status. Free with free_program(). */
 static int analyse_program(const char *file, const struct request *req,
-		       struct program *out)
+			   struct program *out)
 {
 	int params = req->topology ? N_PARAMETERS : SWITCH_LATENCY;
 	struct np_graph *g = NULL;
@@ -403,8 +403,10 @@ static int analyse_program(const char *file, const struct request *req,
 	if (rc >= 0)
 		return rc;
 	*out = (struct program){
-		.file = file, .ranks = np_graph_ranks(g),
-		.ops = np_graph_ops(g), .messages = np_graph_messages(g),
+		.file = file,
+		.ranks = np_graph_ranks(g),
+		.ops = np_graph_ops(g),
+		.messages = np_graph_messages(g),
 	};
 	if (req->topology)
 		rc = place_in_order(out, req);
@@ -434,8 +436,8 @@ static void free_program(struct program *t)
  * How many thresholds are not exceeded when the swept parameter increases by
  * added: all of them up to the first, 0 beyond the last.
  */
-static size_t thresholds_met(const struct program *t,
-			     const struct request *req, double added)
+static size_t thresholds_met(const struct program *t, const struct request *req,
+			     double added)
 {
 	const struct parameter *of = &t->of[req->sweep];
 	size_t n = 0;
@@ -453,30 +455,32 @@ static const char *latency_name(const struct request *req)
 
 /* Names of the parameters that --sweep can vary, and of what goes with them. */
 static const struct {
-	const char *option;	   /* argument of --sweep */
-	const char *slope;	   /* what slopes count */
-	const char *of;		   /* in JSON; NULL: latency_name() */
-	const char *value, *added; /* in JSON */
+	const char *option;		 /* argument of --sweep */
+	const char *slope;		 /* what slopes count */
+	const char *of;			 /* in JSON; NULL: latency_name() */
+	const char *value, *added;	 /* in JSON */
 	const char *title, *axis, *path; /* in figures */
 } swept[] = {
 	[NP_LOGGPS_L] = { "latency", "messages", NULL, "latency_ns", "added_ns",
-		"Tolerance of latency", "Added network latency (\302\265s)",
-		"Messages on the critical path (\316\273)" },
+			  "Tolerance of latency",
+			  "Added network latency (\302\265s)",
+			  "Messages on the critical path (\316\273)" },
 	[NP_LOGGPS_o] = { "overhead", "overheads", "overhead", "overhead_ns",
-		"added_ns", "Tolerance of overhead",
-		"Added overhead (\302\265s)",
-		"Overheads on the critical path (\316\273)" },
+			  "added_ns", "Tolerance of overhead",
+			  "Added overhead (\302\265s)",
+			  "Overheads on the critical path (\316\273)" },
 	[NP_LOGGPS_G] = { "bandwidth", "bytes", "per_byte", "ns_per_byte",
-		"added_ns_per_byte", "Tolerance of bandwidth",
-		"Added time per byte (ns)",
-		"Bytes on the critical path (\316\273)" },
+			  "added_ns_per_byte", "Tolerance of bandwidth",
+			  "Added time per byte (ns)",
+			  "Bytes on the critical path (\316\273)" },
 };
 
 /* What slopes count; with a topology, each message has several wires. */
 static const char *slope_unit(const struct request *req)
 {
 	return req->topology && req->sweep == NP_LOGGPS_L ?
-		       "wires" : swept[req->sweep].slope;
+		       "wires" :
+		       swept[req->sweep].slope;
 }
 
 /* The share of the run time that a parameter causes. */
@@ -521,8 +525,7 @@ static const char *rate(double G, char buf[CLI_NUMBER_LEN])
 /*
  * Prints the size of the program and what latency contributes to its run time.
  */
-static void print_program(const struct program *t,
-			const struct request *req)
+static void print_program(const struct program *t, const struct request *req)
 {
 	const struct parameter *L = &t->of[NP_LOGGPS_L];
 	char at[CLI_NUMBER_LEN], ns[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN];
@@ -681,8 +684,7 @@ static void print_change(double ns, double base_ns)
 }
 
 /* Prints the table of the sweep, with a bar for the increase in run time. */
-static void print_points(const struct program *t,
-		       const struct request *req)
+static void print_points(const struct program *t, const struct request *req)
 {
 	double base = t->of[req->sweep].base;
 	double most = t->point[SWEEP_POINTS - 1].run.ns;
@@ -720,8 +722,7 @@ static void print_points(const struct program *t,
 }
 
 /* Prints where the critical path changes, at most CRITICAL_MAX lines. */
-static void print_critical(const struct program *t,
-			 const struct request *req)
+static void print_critical(const struct program *t, const struct request *req)
 {
 	char buf[CLI_NUMBER_LEN];
 
@@ -744,13 +745,11 @@ static void print_critical(const struct program *t,
 		putchar('\n');
 	}
 	if (t->n_critical > CRITICAL_MAX)
-		printf("%zu more (--parsable)\n",
-		       t->n_critical - CRITICAL_MAX);
+		printf("%zu more (--parsable)\n", t->n_critical - CRITICAL_MAX);
 }
 
 /* Prints the pairs whose latency matters most. */
-static void print_pairs(const struct program *t,
-		      const struct request *req)
+static void print_pairs(const struct program *t, const struct request *req)
 {
 	char buf[CLI_NUMBER_LEN], word[CLI_NUMBER_LEN];
 	double all = 0;
@@ -790,8 +789,7 @@ static double noise_mean(const struct program *t)
 }
 
 /* Prints the effect of detours, over all simulations. */
-static void print_noise(const struct program *t,
-		      const struct request *req)
+static void print_noise(const struct program *t, const struct request *req)
 {
 	const struct np_detours *d = &req->detours;
 	char mean[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN];
@@ -834,8 +832,7 @@ static void print_placed(const struct program *t)
 		cli_plural_s(p->restarts));
 }
 
-static void print_text(const struct program *t,
-			const struct request *req)
+static void print_text(const struct program *t, const struct request *req)
 {
 	print_program(t, req);
 	print_network(req);
@@ -878,8 +875,8 @@ static void put_network(json_object *in, const struct request *req)
 
 /* Adds one parameter with its thresholds to the JSON output. */
 static void put_parameter(json_object *in, const char *name,
-			  const struct program *t,
-			  const struct request *req, int x)
+			  const struct program *t, const struct request *req,
+			  int x)
 {
 	const struct parameter *of = &t->of[x];
 	json_object *j = cli_put_object(in, name), *list;
@@ -913,8 +910,8 @@ static void put_points(json_object *in, const struct program *t,
 		cli_put_computed(j, "run_time_ns", p->run.ns);
 		cli_put_computed(j, "slope_left", p->run.left);
 		cli_put_computed(j, "slope_right", p->run.right);
-		cli_put_computed(j, "ratio", share_of_run(
-			base + p->added, &p->run));
+		cli_put_computed(j, "ratio",
+				 share_of_run(base + p->added, &p->run));
 	}
 }
 
@@ -979,8 +976,9 @@ static void put_program(json_object *list, const struct program *t,
 	put_parameter(of, "per_byte", t, req, NP_LOGGPS_G);
 	if (req->topology)
 		put_parameter(of, "switch", t, req, SWITCH_LATENCY);
-	cli_put_text(j, "latency_of", swept[req->sweep].of ?
-		     swept[req->sweep].of : latency_name(req));
+	cli_put_text(j, "latency_of",
+		     swept[req->sweep].of ? swept[req->sweep].of :
+					    latency_name(req));
 	put_points(j, t, req);
 	if (req->trials)
 		put_placement(j, t);
@@ -993,16 +991,14 @@ static void put_program(json_object *list, const struct program *t,
 	list = cli_put_array(j, "critical");
 	for (size_t i = 0; i < t->n_critical; i++) {
 		of = cli_append_object(list);
-		cli_put_computed(of, swept[req->sweep].value,
-				 t->critical[i].x);
+		cli_put_computed(of, swept[req->sweep].value, t->critical[i].x);
 		cli_put_computed(of, "slope", t->critical[i].slope);
 	}
 }
 
 /* Prints all programs as JSON or as a table. */
 static int print_data(const struct program *t, size_t n,
-		       const struct request *req,
-		       enum cli_format format)
+		      const struct request *req, enum cli_format format)
 {
 	/*
 	 * netprof(1) describes the kinds; columns that a kind lacks are empty.
@@ -1024,10 +1020,14 @@ static int print_data(const struct program *t, size_t n,
 	};
 	json_object *j = json_object_new_object(), *list;
 
-	snprintf(points, sizeof(points), "../file|=point|../latency_of|%s|"
-		 "run_time_ns|slope_right", swept[req->sweep].value);
-	snprintf(critical, sizeof(critical), "../file|=critical|"
-		 "../latency_of|%s||slope", swept[req->sweep].value);
+	snprintf(points, sizeof(points),
+		 "../file|=point|../latency_of|%s|"
+		 "run_time_ns|slope_right",
+		 swept[req->sweep].value);
+	snprintf(critical, sizeof(critical),
+		 "../file|=critical|"
+		 "../latency_of|%s||slope",
+		 swept[req->sweep].value);
 	put_network(j, req);
 	list = cli_put_array(j, "programs");
 	for (size_t i = 0; i < n; i++)
@@ -1082,8 +1082,7 @@ static void add_threshold(struct np_figure *f, struct np_panel *p,
 
 /* Adds a panel whose horizontal axis is the varied parameter. */
 static struct np_panel *add_panel(struct np_figure *f, const char *title,
-				  const char *y,
-				  const struct program *t,
+				  const char *y, const struct program *t,
 				  const struct request *req)
 {
 	struct np_panel *p = np_figure_add_panel(f, title);
@@ -1106,8 +1105,8 @@ struct piece {
 };
 
 /* Piece i; the last one is the end of the range. */
-static struct piece make_piece(const struct program *t, double base,
-			     size_t i, struct piece before)
+static struct piece make_piece(const struct program *t, double base, size_t i,
+			       struct piece before)
 {
 	const struct sweep_point *end = &t->point[SWEEP_POINTS - 1];
 	struct piece p = { 0, t->ns, t->point[0].run.right };
@@ -1135,12 +1134,12 @@ static void add_curves(struct np_figure *f, const struct program *t,
 		       const struct request *req)
 {
 	double base = t->of[req->sweep].base, u = unit(req);
-	struct np_panel *run = add_panel(f, t->file, "Run time (% longer)", t,
-					 req);
-	struct np_panel *path = add_panel(f, t->file, swept[req->sweep].path,
-					  t, req);
-	struct np_panel *share = add_panel(f, t->file,
-		"Share of the run time (\317\201, %)", t, req);
+	struct np_panel *run =
+		add_panel(f, t->file, "Run time (% longer)", t, req);
+	struct np_panel *path =
+		add_panel(f, t->file, swept[req->sweep].path, t, req);
+	struct np_panel *share = add_panel(
+		f, t->file, "Share of the run time (\317\201, %)", t, req);
 	size_t n = t->n_critical + 2, step = 1 + n / PIECES_MAX;
 	struct np_shape *line, *steps, *curve;
 	struct piece p = { 0, 0, 0 };
@@ -1213,8 +1212,7 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 			char text[32] = "";
 
 			if (sum[i][j] > 0)
-				snprintf(text, sizeof(text), "%.0f",
-					 sum[i][j]);
+				snprintf(text, sizeof(text), "%.0f", sum[i][j]);
 			np_figure_add_cell(f, s, j, i,
 					   most > 0 ? sum[i][j] / most : 0,
 					   text);
@@ -1272,7 +1270,7 @@ static int draw_figure(const struct program *t, size_t n,
 
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
-#define MAX_SHARE 100 /* 100 times longer */
+#define MAX_SHARE 100  /* 100 times longer */
 #define MAX_NOISE 1000 /* length of detours over their distance */
 #define WIRE_NS 274
 #define SWITCH_NS 108
@@ -1342,7 +1340,9 @@ static int parse_noise(const char *text, double sec[2])
 	memcpy(first, text, len);
 	first[len] = '\0';
 	return np_duration_parse(first, &sec[0]) ||
-	       np_duration_parse(text + len + 1, &sec[1]) ? -EINVAL : 0;
+			       np_duration_parse(text + len + 1, &sec[1]) ?
+		     -EINVAL :
+		     0;
 }
 
 /* Parses --noise: a distribution, or the name of a file. */
@@ -1381,7 +1381,8 @@ static int read_noise(struct request *req)
 		return np_detours_random(1e9 * req->noise_sec[0],
 					 1e9 * req->noise_sec[1], 0,
 					 &req->detours) ?
-			       cli_fail("out of memory") : -1;
+			       cli_fail("out of memory") :
+			       -1;
 	fd = np_read_stream(req->noise, &err);
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
@@ -1409,7 +1410,8 @@ static int take_topology(char *text, void *own, struct np_err *err)
 	req->where = text;
 	np_topology_conf_free(&req->read);
 	return is_specification(text) ?
-	       np_topology_parse(text, &req->read.topology, err) : 0;
+		       np_topology_parse(text, &req->read.topology, err) :
+		       0;
 }
 
 /* Reads the file of --topology, if it is one. */
@@ -1426,8 +1428,7 @@ static int read_topology(struct request *req)
 }
 
 #define AT(member) offsetof(struct request, member)
-#define NS(member) \
-	NP_OPTION_NS, AT(member), .max = NP_LOGGPS_MAX
+#define NS(member) NP_OPTION_NS, AT(member), .max = NP_LOGGPS_MAX
 
 static const struct np_option options[] = {
 	{ "latency", NS(latency_ns), .letter = 'L' },
@@ -1457,8 +1458,7 @@ static const struct np_option options[] = {
 };
 
 /* Rejects options that would have no effect. */
-static int check_together(const struct cli_cmd *cmd,
-			  const struct request *req,
+static int check_together(const struct cli_cmd *cmd, const struct request *req,
 			  const struct cli_options *o)
 {
 	const struct {
@@ -1523,8 +1523,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
-static int print(const struct program *t, size_t n,
-		 const struct request *req,
+static int print(const struct program *t, size_t n, const struct request *req,
 		 const struct cli_options *o)
 {
 	if (o->plot)
@@ -1557,7 +1556,7 @@ struct curve {
 
 /* Computes the default thresholds and puts them into the record. */
 static int find_thresholds(const struct np_graph *g, struct curve *c,
-		      struct np_err *err)
+			   struct np_err *err)
 {
 	const struct np_tolerance_opt opt = { .net = c->t.net,
 					      .x = NP_LOGGPS_L };
@@ -1568,7 +1567,7 @@ static int find_thresholds(const struct np_graph *g, struct curve *c,
 	if (rc)
 		return rc;
 	find_limits(t, c->t.net.L_ns, default_shares, NP_TRACE_THRESHOLDS,
-			threshold);
+		    threshold);
 	np_tolerance_free(t);
 	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
 		double sec = 1e-9 * (threshold[i].limit - c->t.net.L_ns);
@@ -1586,16 +1585,18 @@ static int find_thresholds(const struct np_graph *g, struct curve *c,
  * as the reason why something is missing.
  */
 static int analyse(const char *path, const struct np_loggps *net, int what,
-		struct curve *c, struct np_err *err)
+		   struct curve *c, struct np_err *err)
 {
 	struct np_graph *g;
 	int rc;
 
 	*c = (struct curve){ .t = {
-		.date = (double)time(NULL), .netprof_version = NP_VERSION,
-		.why = err->text, .trace_bytes = np_trace_bytes(path),
-		.net = *net,
-	} };
+				     .date = (double)time(NULL),
+				     .netprof_version = NP_VERSION,
+				     .why = err->text,
+				     .trace_bytes = np_trace_bytes(path),
+				     .net = *net,
+			     } };
 	rc = cli_graph_load(path, NULL, &g, err);
 	if (rc)
 		return rc;
@@ -1622,8 +1623,9 @@ static void store_record(const char *path, const struct np_loggps *net)
 	struct curve c;
 
 	if (!np_trace_analysis_load(path, geteuid(), &was)) {
-		bool fits = was.n_times && was.n_thresholds &&
-			    np_trace_analysis_fits(&was, np_trace_bytes(path), net);
+		bool fits =
+			was.n_times && was.n_thresholds &&
+			np_trace_analysis_fits(&was, np_trace_bytes(path), net);
 
 		np_trace_analysis_free(&was);
 		if (fits)
@@ -1636,7 +1638,7 @@ static void store_record(const char *path, const struct np_loggps *net)
 
 /* Stores records for netprof, computed with the network as measured. */
 static void store_records(const struct cli_options *o,
-			 const struct np_loggps *net)
+			  const struct np_loggps *net)
 {
 	for (size_t i = 0; i < o->n_apps; i++) {
 		char *path;
@@ -1652,9 +1654,12 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct request req = {
 		.net = DEFAULT_NETWORK,
-		.up_to_ns = NAN, .latency_ns = NAN, .gap_ns = NAN,
+		.up_to_ns = NAN,
+		.latency_ns = NAN,
+		.gap_ns = NAN,
 		.copy_ns = NAN,
-		.wire_ns = NAN, .switch_ns = NAN,
+		.wire_ns = NAN,
+		.switch_ns = NAN,
 	};
 	struct np_err note = NP_ERR_INIT;
 	struct np_loggps measured;
@@ -1696,48 +1701,47 @@ const struct cli_cmd cmd_tolerance = {
 	.name = "tolerance",
 	.args = "[--json|--parsable] [OPTION]... APP|FILE...",
 	.help = "how much latency a program tolerates, from its execution graph",
-	.text =
-"Finds how much longer the program of an execution graph (GOAL, text or\n"
-"binary), of a trace (netprof help trace) or of the newest trace of APP\n"
-"runs as the latency, the overhead and the bandwidth of the network\n"
-"change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
-"Network parameters default to those measured by netprof loggps, or else to\n"
-"the values in brackets:\n\n"
-"  -L, --latency=TIME     latency of a message (3us); not with --topology\n"
-"  -o, --overhead=TIME    processor time per message on either side (0ns)\n"
-"  -O, --overhead-per-byte=TIME  and for each byte of a message that does not\n"
-"                         wait for its receiver (0ns)\n"
-"  -G, --per-byte=TIME    time per byte (0.1ns, which is 10 GB/s)\n"
-"  -S, --rendezvous=BYTES larger messages wait for their receiver (never)\n"
-"  --first-byte-free      a message of n bytes takes the time of n - 1\n"
-"  --serial               a processor executes one operation at a time\n"
-"  -g, --gap=TIME         as --serial, with this time between sends\n"
-"  --shared-links         messages to one rank arrive one after the other\n"
-"  --overlap              as --serial, but receiving a message takes only the\n"
-"                         overhead of processor time, not that of its bytes\n"
-"  --noise=FILE           as --serial, with interruptions: lines with\n"
-"                         a start and a length in ns; or MEAN:LENGTH, such as\n"
-"                         1ms:20us\n"
-"  --topology=T           latency of wires and switches: fat-tree:K,\n"
-"                         dragonfly:GxAxP, torus:XxYx... or a topology.conf\n"
-"  --wire=TIME, --switch=TIME\n"
-"                         latency of each, with --topology (274ns, 108ns)\n"
-"  --ranks-per-node=N     ranks on a node, in order, with --topology (1)\n"
-"  --place=N              search for a better placement of the ranks in N\n"
-"                         trials, with --topology\n"
-"  --threshold=PERCENT[,PERCENT]...  other thresholds than 1,2,5\n"
-"  --sweep=PARAMETER      parameter to vary: latency, overhead, bandwidth\n"
-"  --up-to=TIME           how much to add to it (bandwidth: per byte)\n"
-"  --critical             also show where the critical path changes\n"
-"  --pairs                also show which ranks its messages are between\n"
-"  --collective=NAME[:BYTES]=ALGORITHM  for a trace, see netprof help trace\n"
-"  --plot=FILE            draw a figure instead: .svg, .png or .pdf\n"
-"  --json, --parsable     output for programs",
-	.examples =
-"  netprof tolerance lammps\n"
-"  netprof tolerance --topology=fat-tree:16 lammps\n"
-"  netprof tolerance -L 200ns -G 5ns graph.goal\n",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.text = "Finds how much longer the program of an execution graph (GOAL, text or\n"
+		"binary), of a trace (netprof help trace) or of the newest trace of APP\n"
+		"runs as the latency, the overhead and the bandwidth of the network\n"
+		"change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
+		"Network parameters default to those measured by netprof loggps, or else to\n"
+		"the values in brackets:\n\n"
+		"  -L, --latency=TIME     latency of a message (3us); not with --topology\n"
+		"  -o, --overhead=TIME    processor time per message on either side (0ns)\n"
+		"  -O, --overhead-per-byte=TIME  and for each byte of a message that does not\n"
+		"                         wait for its receiver (0ns)\n"
+		"  -G, --per-byte=TIME    time per byte (0.1ns, which is 10 GB/s)\n"
+		"  -S, --rendezvous=BYTES larger messages wait for their receiver (never)\n"
+		"  --first-byte-free      a message of n bytes takes the time of n - 1\n"
+		"  --serial               a processor executes one operation at a time\n"
+		"  -g, --gap=TIME         as --serial, with this time between sends\n"
+		"  --shared-links         messages to one rank arrive one after the other\n"
+		"  --overlap              as --serial, but receiving a message takes only the\n"
+		"                         overhead of processor time, not that of its bytes\n"
+		"  --noise=FILE           as --serial, with interruptions: lines with\n"
+		"                         a start and a length in ns; or MEAN:LENGTH, such as\n"
+		"                         1ms:20us\n"
+		"  --topology=T           latency of wires and switches: fat-tree:K,\n"
+		"                         dragonfly:GxAxP, torus:XxYx... or a topology.conf\n"
+		"  --wire=TIME, --switch=TIME\n"
+		"                         latency of each, with --topology (274ns, 108ns)\n"
+		"  --ranks-per-node=N     ranks on a node, in order, with --topology (1)\n"
+		"  --place=N              search for a better placement of the ranks in N\n"
+		"                         trials, with --topology\n"
+		"  --threshold=PERCENT[,PERCENT]...  other thresholds than 1,2,5\n"
+		"  --sweep=PARAMETER      parameter to vary: latency, overhead, bandwidth\n"
+		"  --up-to=TIME           how much to add to it (bandwidth: per byte)\n"
+		"  --critical             also show where the critical path changes\n"
+		"  --pairs                also show which ranks its messages are between\n"
+		"  --collective=NAME[:BYTES]=ALGORITHM  for a trace, see netprof help trace\n"
+		"  --plot=FILE            draw a figure instead: .svg, .png or .pdf\n"
+		"  --json, --parsable     output for programs",
+	.examples = "  netprof tolerance lammps\n"
+		    "  netprof tolerance --topology=fat-tree:16 lammps\n"
+		    "  netprof tolerance -L 200ns -G 5ns graph.goal\n",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
+	.own = options,
 	.required_arg = "an application, a trace or a graph in GOAL",
 	.max_args = CLI_ANY,
 	.run = run_tolerance,
@@ -1775,8 +1779,8 @@ static int run_curve(const struct cli_cmd *self, int argc, char **argv)
 		return cli_usage(
 			self,
 			"expected thresholds or times, a network and a trace");
-	analyse(argv[3], &net, strcmp(argv[1], "thresholds") ? TIMES : THRESHOLDS, &c,
-		&why);
+	analyse(argv[3], &net,
+		strcmp(argv[1], "thresholds") ? TIMES : THRESHOLDS, &c, &why);
 	if (np_trace_analysis_put(&c.t, &text, &err))
 		return cli_fail("%s", err.text);
 	fputs(text, stdout);
@@ -1785,7 +1789,8 @@ static int run_curve(const struct cli_cmd *self, int argc, char **argv)
 }
 
 const struct cli_cmd cmd_curve = {
-	.name = "curve", .args = "thresholds|times L,o,G,S,FIRST,g,O TRACE",
+	.name = "curve",
+	.args = "thresholds|times L,o,G,S,FIRST,g,O TRACE",
 	.help = "what netprof asks of a trace",
 	.text = "Prints a record for netprof.",
 	.run = run_curve,

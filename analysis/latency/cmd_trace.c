@@ -12,8 +12,8 @@
 
 #include "cli_graph.h"
 #include "cli_json_put.h"
-#include "cli_print.h"
 #include "cli_options.h"
+#include "cli_print.h"
 #include "cli_text.h"
 #include "np_goal.h"
 
@@ -68,7 +68,7 @@ static const struct cli_table table = {
 
 /* Prints the totals of a trace as JSON or as a table. */
 static int print_data(const char *path, const struct np_trace_sum *s,
-		enum cli_format format)
+		      enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *c;
 
@@ -93,7 +93,7 @@ static int print_data(const char *path, const struct np_trace_sum *s,
 
 /* Computes and prints the totals of a trace. */
 static int print_trace(const char *path, const struct np_trace_files *f,
-		const struct options *opt)
+		       const struct options *opt)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_trace_sum s;
@@ -133,8 +133,10 @@ static int read_trace(const char *path, const struct options *opt)
 	if (!opt->liballprof)
 		rc = print_trace(path, &f, opt);
 	else
-		rc = np_trace_allprof(&f, &opt->choices, opt->liballprof, &err)
-		     ? cli_fail("%s", err.text) : CLI_DONE;
+		rc = np_trace_allprof(&f, &opt->choices, opt->liballprof,
+				      &err) ?
+			     cli_fail("%s", err.text) :
+			     CLI_DONE;
 	np_trace_files_free(&f);
 	return rc;
 }
@@ -181,21 +183,20 @@ const struct cli_cmd cmd_trace = {
 	.name = "trace",
 	.args = "[--json|--parsable|--goal|--liballprof=DIR] APP|PATH",
 	.help = "summarise the trace of an MPI program, or convert it",
-	.text =
-"Summarises the newest trace of APP, or the trace in a directory: ranks, time,\n"
-"messages and collectives.  srun --netprofile-trace records traces, and so\n"
-"does LD_PRELOAD=libnetprof-mpi.so; traces of liballprof can be read too.\n\n"
-"  --goal            print its execution graph as GOAL text\n"
-"  --liballprof=DIR  write it as text files of liballprof into DIR\n"
-"  --collective=NAME[:BYTES]=ALGORITHM\n"
-"                    messages of a collective: linear, binomial, ring,\n"
-"                    recursive-doubling or dissemination\n"
-"  --json, --parsable  output for programs",
-	.examples =
-"  netprof trace lammps\n"
-"  netprof trace ./netprof-trace\n"
-"  netprof trace --goal lammps >lammps.goal\n",
-	.takes = CLI_TAKES_FORMAT, .own = options,
+	.text = "Summarises the newest trace of APP, or the trace in a directory: ranks, time,\n"
+		"messages and collectives.  srun --netprofile-trace records traces, and so\n"
+		"does LD_PRELOAD=libnetprof-mpi.so; traces of liballprof can be read too.\n\n"
+		"  --goal            print its execution graph as GOAL text\n"
+		"  --liballprof=DIR  write it as text files of liballprof into DIR\n"
+		"  --collective=NAME[:BYTES]=ALGORITHM\n"
+		"                    messages of a collective: linear, binomial, ring,\n"
+		"                    recursive-doubling or dissemination\n"
+		"  --json, --parsable  output for programs",
+	.examples = "  netprof trace lammps\n"
+		    "  netprof trace ./netprof-trace\n"
+		    "  netprof trace --goal lammps >lammps.goal\n",
+	.takes = CLI_TAKES_FORMAT,
+	.own = options,
 	.required_arg = "an application or the directory of a trace",
 	.max_args = CLI_ANY,
 	.run = run_trace,

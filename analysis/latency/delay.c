@@ -67,11 +67,13 @@ __attribute__((constructor)) static void start(void)
 }
 
 /* The C library's function; concurrent first calls store the same value. */
-#define REAL(name) ({ \
-	static __typeof__(name) *real_; \
-	if (!real_) \
-		real_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name); \
-	real_; })
+#define REAL(name) \
+	({ \
+		static __typeof__(name) *real_; \
+		if (!real_) \
+			real_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name); \
+		real_; \
+	})
 
 /* Whether reads from this descriptor are delayed. */
 static bool is_delayed(int fd)
@@ -90,8 +92,8 @@ static void add_socket(int fd, int domain)
 
 	if (delay_ns && fd >= 0 && fd < MAX_FD)
 		delayed[fd] = (domain == AF_INET || domain == AF_INET6) &&
-			   !setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING,
-				       &stamps, sizeof(stamps));
+			      !setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING,
+					  &stamps, sizeof(stamps));
 }
 
 /* When the last byte of the received data arrived; 0 if unknown. */
@@ -118,7 +120,9 @@ static ssize_t peek(int fd, size_t len, int flags, long long *due_ns)
 	char room[512], none;
 	struct iovec to = { &none, len };
 	struct msghdr m = {
-		.msg_iov = &to, .msg_iovlen = 1, .msg_control = room,
+		.msg_iov = &to,
+		.msg_iovlen = 1,
+		.msg_control = room,
 		.msg_controllen = sizeof(room),
 	};
 	ssize_t n = REAL(recvmsg)(fd, &m, MSG_PEEK | MSG_TRUNC | flags);
@@ -189,8 +193,7 @@ static ssize_t due_bytes(int fd, size_t len, int flags)
 	if (flags & MSG_DONTWAIT || fcntl(fd, F_GETFL) & O_NONBLOCK)
 		n = due_of(fd, len);
 	else
-		n = flags & MSG_WAITALL ? wait_all(fd, len) :
-					  wait_due(fd, len);
+		n = flags & MSG_WAITALL ? wait_all(fd, len) : wait_due(fd, len);
 	if (n < 0) {
 		errno = EAGAIN;
 		return -1;
@@ -243,8 +246,9 @@ EXPORT ssize_t recvfrom(int fd, void *restrict buf, size_t len, int flags,
 {
 	ssize_t n = due_bytes(fd, len, flags);
 
-	return n < 0 ? n : REAL(recvfrom)(fd, buf, (size_t)n, flags, from,
-					  from_len);
+	return n < 0 ? n :
+		       REAL(recvfrom)(fd, buf, (size_t)n, flags, from,
+				      from_len);
 }
 
 EXPORT ssize_t readv(int fd, const struct iovec *v, int n_v)
@@ -299,8 +303,7 @@ EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t room)
 	return read(fd, buf, len);
 }
 
-EXPORT ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room,
-			  int flags)
+EXPORT ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags)
 {
 	check(len, room);
 	return recv(fd, buf, len, flags);

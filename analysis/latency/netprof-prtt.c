@@ -4,33 +4,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_clock.h"
 #include "np_probe.h"
 #include "np_prtt.h"
-#include "np_clock.h"
 
 #define NAME "netprof-prtt"
 
 static const char usage[] =
-"usage: srun --mpi=pmix -N2 -n2 " NAME " [options]\n"
-"\n"
-"Measure message times between two nodes under one leaf switch: round trips of\n"
-"many sizes, and the overhead of sending and receiving.  netprof loggps\n"
-"computes the LogGPS parameters from them.  Start one process per node; with\n"
-"more nodes, the first two under one leaf switch are measured.  Both keep a\n"
-"processor busy.\n"
-"\n"
-"  --blocks=N        number of repetitions, 1 to 1000 (default 30)\n"
-"  --max-bytes=SIZE  size of the largest message, 4K to 64M (default 1M)\n"
-"  --max-trip=TIME   skip sizes whose round trip takes longer, 100us to 10s\n"
-"                    (default 50ms)\n"
-"  --across          measure between nodes under two leaf switches\n"
-"  --join=srun       set when netprof loggps starts the program\n"
-"  --version         print the version\n"
-"  --help            print this help\n"
-"\n"
-"SIZE is in bytes, or with K or M.  TIME needs a unit: us, ms, s.  UCX_TLS and\n"
-"UCX_NET_DEVICES choose the network.  Reports go to standard output, one line\n"
-"each.\n";
+	"usage: srun --mpi=pmix -N2 -n2 " NAME " [options]\n"
+	"\n"
+	"Measure message times between two nodes under one leaf switch: round trips of\n"
+	"many sizes, and the overhead of sending and receiving.  netprof loggps\n"
+	"computes the LogGPS parameters from them.  Start one process per node; with\n"
+	"more nodes, the first two under one leaf switch are measured.  Both keep a\n"
+	"processor busy.\n"
+	"\n"
+	"  --blocks=N        number of repetitions, 1 to 1000 (default 30)\n"
+	"  --max-bytes=SIZE  size of the largest message, 4K to 64M (default 1M)\n"
+	"  --max-trip=TIME   skip sizes whose round trip takes longer, 100us to 10s\n"
+	"                    (default 50ms)\n"
+	"  --across          measure between nodes under two leaf switches\n"
+	"  --join=srun       set when netprof loggps starts the program\n"
+	"  --version         print the version\n"
+	"  --help            print this help\n"
+	"\n"
+	"SIZE is in bytes, or with K or M.  TIME needs a unit: us, ms, s.  UCX_TLS and\n"
+	"UCX_NET_DEVICES choose the network.  Reports go to standard output, one line\n"
+	"each.\n";
 
 struct settings {
 	struct np_probe_program program;
@@ -103,8 +103,10 @@ static void report(const struct np_prtt *prtt, void *probe)
 	struct np_probe *p = probe;
 
 	np_probe_report(p, &(struct np_report){
-		.kind = NP_REPORT_PRTT, .rank = p->rank, .prtt = *prtt,
-	});
+				   .kind = NP_REPORT_PRTT,
+				   .rank = p->rank,
+				   .prtt = *prtt,
+			   });
 }
 
 /* Makes the engine. A process without a part stops immediately. */

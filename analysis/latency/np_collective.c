@@ -37,7 +37,9 @@ static void add_step(struct part *p, bool send, uint32_t peer, uint64_t bytes)
 		return;
 	}
 	s->step[s->n++] = (struct np_step){
-		.send = send, .round = p->round, .bytes = bytes,
+		.send = send,
+		.round = p->round,
+		.bytes = bytes,
 		.peer = (uint32_t)(((uint64_t)peer + p->c->root) % p->size),
 	};
 }
@@ -60,7 +62,7 @@ static void next_round(struct part *p)
 
 /* Sends to one rank and receives from another in one round. */
 static void exchange(struct part *p, uint32_t to, uint64_t out, uint32_t from,
-		 uint64_t in)
+		     uint64_t in)
 {
 	send(p, to, out);
 	receive(p, from, in);
@@ -101,8 +103,9 @@ static uint64_t block_bytes(const struct part *p, uint32_t first, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at = after(p, first, i);
 
-		sum += c->blocks ? c->blocks[after(p, at, c->root)] :
-		       c->bytes / p->size + (at < c->bytes % p->size);
+		sum += c->blocks ?
+			       c->blocks[after(p, at, c->root)] :
+			       c->bytes / p->size + (at < c->bytes % p->size);
 	}
 	return sum;
 }
@@ -283,7 +286,7 @@ static void halving(struct part *p, bool own)
 		uint32_t peer = unfold(&f, f.mine ^ bit);
 
 		exchange(p, peer, group_bytes(p, &f, f.mine ^ bit, bit), peer,
-		     group_bytes(p, &f, f.mine, bit));
+			 group_bytes(p, &f, f.mine, bit));
 	}
 	fold_exchange(p, &f, false, own);
 }
@@ -324,7 +327,7 @@ static void disseminate(struct part *p, bool own)
 
 		if (own)
 			exchange(p, down, block_bytes(p, p->rank, n), up,
-			     block_bytes(p, up, n));
+				 block_bytes(p, up, n));
 		else
 			exchange(p, up, p->whole, down, p->whole);
 	}
@@ -340,7 +343,7 @@ static void bruck_alltoall(struct part *p, bool all)
 
 		n += rest > k ? rest - k : 0;
 		exchange(p, after(p, p->rank, k), n * p->c->bytes,
-		     before(p, p->rank, k), n * p->c->bytes);
+			 before(p, p->rank, k), n * p->c->bytes);
 	}
 }
 
@@ -349,9 +352,9 @@ static void ring(struct part *p, bool reduces)
 {
 	for (uint32_t k = reduces; k < p->size - 1 + reduces; k++)
 		exchange(p, after(p, p->rank, 1),
-		     block_bytes(p, before(p, p->rank, k), 1),
-		     before(p, p->rank, 1),
-		     block_bytes(p, before(p, p->rank, k + 1), 1));
+			 block_bytes(p, before(p, p->rank, k), 1),
+			 before(p, p->rank, 1),
+			 block_bytes(p, before(p, p->rank, k + 1), 1));
 }
 
 /* One message travels around the ring. */
@@ -476,19 +479,28 @@ void np_steps_free(struct np_steps *s)
 }
 
 static const char *const collectives[] = {
-	[NP_BARRIER] = "barrier", [NP_BCAST] = "bcast",
-	[NP_GATHER] = "gather", [NP_SCATTER] = "scatter",
-	[NP_ALLGATHER] = "allgather", [NP_ALLTOALL] = "alltoall",
-	[NP_REDUCE] = "reduce", [NP_ALLREDUCE] = "allreduce",
-	[NP_REDUCE_SCATTER] = "reduce_scatter", [NP_SCAN] = "scan",
-	[NP_EXSCAN] = "exscan", [NP_GATHERV] = "gatherv",
-	[NP_SCATTERV] = "scatterv", [NP_ALLTOALLV] = "alltoallv",
+	[NP_BARRIER] = "barrier",
+	[NP_BCAST] = "bcast",
+	[NP_GATHER] = "gather",
+	[NP_SCATTER] = "scatter",
+	[NP_ALLGATHER] = "allgather",
+	[NP_ALLTOALL] = "alltoall",
+	[NP_REDUCE] = "reduce",
+	[NP_ALLREDUCE] = "allreduce",
+	[NP_REDUCE_SCATTER] = "reduce_scatter",
+	[NP_SCAN] = "scan",
+	[NP_EXSCAN] = "exscan",
+	[NP_GATHERV] = "gatherv",
+	[NP_SCATTERV] = "scatterv",
+	[NP_ALLTOALLV] = "alltoallv",
 };
 
 static const char *const algorithms[] = {
-	[NP_LINEAR] = "linear", [NP_BINOMIAL] = "binomial",
+	[NP_LINEAR] = "linear",
+	[NP_BINOMIAL] = "binomial",
 	[NP_RECURSIVE_DOUBLING] = "recursive-doubling",
-	[NP_DISSEMINATION] = "dissemination", [NP_RING] = "ring",
+	[NP_DISSEMINATION] = "dissemination",
+	[NP_RING] = "ring",
 };
 
 const char *np_collective_name(enum np_collective c)
@@ -529,8 +541,8 @@ int np_choices_add(char *text, void *choices, struct np_err *err)
 	if (which < 0)
 		return choice_error(err, text,
 				    "a collective of MPI in small letters");
-	if (from && (np_bytes_parse(from, &from_bytes) ||
-		     from_bytes > INT64_MAX))
+	if (from &&
+	    (np_bytes_parse(from, &from_bytes) || from_bytes > INT64_MAX))
 		return choice_error(err, text, "bytes after the colon");
 	flag = find(algorithms, NP_N_ALGORITHMS, algorithm);
 	if (flag < 0)
@@ -540,14 +552,15 @@ int np_choices_add(char *text, void *choices, struct np_err *err)
 	if (!np_algorithm_does((enum np_algorithm)flag,
 			       (enum np_collective)which))
 		return np_errf(err, -EINVAL,
-			       "\"%.64s\": %s has no algorithm %s",
-			       text, collectives[which], algorithms[flag]);
+			       "\"%.64s\": %s has no algorithm %s", text,
+			       collectives[which], algorithms[flag]);
 	if (c->n == NP_MAX_CHOICES)
 		return np_errf(err, -EINVAL,
 			       "\"%.64s\": expected at most %d choices", text,
 			       NP_MAX_CHOICES);
 	c->own[c->n++] = (struct np_choice){ (enum np_collective)which,
-		from_bytes, (enum np_algorithm)flag };
+					     from_bytes,
+					     (enum np_algorithm)flag };
 	return 0;
 }
 
@@ -556,7 +569,7 @@ int np_choices_add(char *text, void *choices, struct np_err *err)
  * MPI. For gather to alltoall, bytes are those of one rank.
  */
 static enum np_algorithm default_algorithm(enum np_collective c, uint32_t size,
-			       uint64_t bytes)
+					   uint64_t bytes)
 {
 	bool power = !(size & (size - 1));
 	uint64_t all = bytes * size;
@@ -565,18 +578,20 @@ static enum np_algorithm default_algorithm(enum np_collective c, uint32_t size,
 	case NP_BARRIER:
 		return NP_DISSEMINATION;
 	case NP_BCAST:
-		return bytes < 12288 || size < 8 ? NP_BINOMIAL :
+		return bytes < 12288 || size < 8  ? NP_BINOMIAL :
 		       bytes < 512 << 10 && power ? NP_RECURSIVE_DOUBLING :
-		       NP_RING;
+						    NP_RING;
 	case NP_GATHER:
 	case NP_SCATTER:
 		return NP_BINOMIAL;
 	case NP_ALLGATHER:
 		return power && all < 512 << 10 ? NP_RECURSIVE_DOUBLING :
-		       all < 80 << 10 ? NP_DISSEMINATION : NP_RING;
+		       all < 80 << 10		? NP_DISSEMINATION :
+						  NP_RING;
 	case NP_ALLTOALL:
 		return bytes <= 256 && size >= 8 ? NP_DISSEMINATION :
-		       bytes <= 32 << 10 ? NP_LINEAR : NP_RING;
+		       bytes <= 32 << 10	 ? NP_LINEAR :
+						   NP_RING;
 	case NP_REDUCE:
 		return bytes <= 2048 ? NP_BINOMIAL : NP_RECURSIVE_DOUBLING;
 	case NP_ALLREDUCE:

@@ -17,9 +17,9 @@
 #include "np_read.h"
 #include "np_rng.h"
 
-#define RANDOM 4096 /* number of detours in a generated trace */
+#define RANDOM 4096	 /* number of detours in a generated trace */
 #define STEPS (1u << 30) /* different random intervals */
-#define MAX_NS 1e15 /* largest time in a file, about 12 days */
+#define MAX_NS 1e15	 /* largest time in a file, about 12 days */
 
 /* Appends a detour, or extends the last one if they touch. */
 static int add(struct np_detours *d, size_t *room, double start, double length)
@@ -164,8 +164,8 @@ int np_detours_random(double mean_ns, double length_ns, uint64_t seed,
 
 	for (size_t i = 0; !rc && i < RANDOM; i++) {
 		/* exponentially distributed intervals between detours */
-		at -= mean_ns * log(((double)np_rng_below(rng, STEPS) + 0.5) /
-				    STEPS);
+		at -= mean_ns *
+		      log(((double)np_rng_below(rng, STEPS) + 0.5) / STEPS);
 		rc = add(&d, &room, at, length_ns);
 		at += length_ns;
 	}
@@ -217,8 +217,8 @@ static size_t find(const struct np_detours *d, double t)
 double np_detours_end(const struct np_detours *d, uint32_t rank, double t,
 		      double length)
 {
-	double at = fmod(t + place_of(d->seed, rank) * d->period_ns,
-			 d->period_ns);
+	double at =
+		fmod(t + place_of(d->seed, rank) * d->period_ns, d->period_ns);
 	/* A whole period leaves period_ns - away_ns for work. */
 	double whole = floor(length / (d->period_ns - d->away_ns));
 	double left = length - whole * (d->period_ns - d->away_ns);

@@ -121,8 +121,12 @@ static int binary_error(struct binary_reader *r, const char *what,
 static int add_binary_op(struct binary_reader *r, const char *p, uint32_t i)
 {
 	struct np_graph_op op = {
-		.peer = u32(p + 5), .size = u64(p + 9), .tag = u32(p + 17),
-		.cpu = (uint8_t)p[21], .nic = (uint8_t)p[22], .line = i + 1,
+		.peer = u32(p + 5),
+		.size = u64(p + 9),
+		.tag = u32(p + 17),
+		.cpu = (uint8_t)p[21],
+		.nic = (uint8_t)p[22],
+		.line = i + 1,
 	};
 
 	if (p[4] < 1 || p[4] > 3)
@@ -149,11 +153,11 @@ static int add_binary_deps(struct binary_reader *r, const char *appendix,
 
 	if (n && (uint64_t)first + n > size)
 		return binary_error(r, "an appendix up to", (uint64_t)first + n,
-			       size);
+				    size);
 	for (uint32_t k = 0; k < n; k++) {
-		int rc = np_graph_depend(r->g, u32(appendix + 4 *
-						   ((size_t)first + k)),
-					 i, kind, r->err);
+		int rc = np_graph_depend(
+			r->g, u32(appendix + 4 * ((size_t)first + k)), i, kind,
+			r->err);
 
 		if (rc)
 			return rc;
@@ -194,7 +198,7 @@ static int read_binary_rank(struct binary_reader *r, uint64_t size)
 	}
 	if (!rc && total > (size - behind) / 4)
 		rc = binary_error(r, "dependencies of number", total,
-			     (size - behind) / 4);
+				  (size - behind) / 4);
 	for (uint32_t i = 0; !rc && i < n; i++) {
 		const char *p = node + NODE_BYTES * (size_t)i;
 
@@ -331,8 +335,8 @@ struct text_reader {
 };
 
 /* Error message that begins with "FILE:LINE: rank R: ". */
-__attribute__((format(printf, 2, 3)))
-static void fail(struct text_reader *r, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void fail(struct text_reader *r,
+						       const char *fmt, ...)
 {
 	char what[NP_ERR_LEN], rank[32] = "";
 	va_list ap;
@@ -433,7 +437,9 @@ static inline bool find_word(struct text_reader *r)
 
 /* Characters of names; also of numbers and of the words of the language. */
 static const bool name_char[UCHAR_MAX + 1] = {
-	['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true,
+	['a' ... 'z'] = true,
+	['A' ... 'Z'] = true,
+	['0' ... '9'] = true,
 	['_'] = true,
 };
 
@@ -457,9 +463,8 @@ static void next_word(struct text_reader *r)
 	r->word = r->at;
 	p = r->at + 1;
 	if (is_name(*r->word) || *r->word == '-')
-		while (is_name(*p) ||
-		       ((*p == '.' || *p == ',') &&
-			isdigit((unsigned char)*r->word)))
+		while (is_name(*p) || ((*p == '.' || *p == ',') &&
+				       isdigit((unsigned char)*r->word)))
 			p++;
 	r->at = p;
 	r->len = (size_t)(p - r->word);
@@ -505,8 +510,8 @@ static uint64_t parse_number(struct text_reader *r, const char *what,
 	if (r->len && (*r->word == '-' || large || v > most))
 		fail(r, "%.*s, expected %s of 0 to %llu", (int)r->len, r->word,
 		     what, (unsigned long long)most);
-	else if (p == r->word || (p < end && (!unit || end - p != 1 ||
-					      *p != *unit)))
+	else if (p == r->word ||
+		 (p < end && (!unit || end - p != 1 || *p != *unit)))
 		unexpected(r, what);
 	else if (unit && p == end) /* unit as a word of its own: "8 b" */
 		expect(r, unit);
@@ -524,8 +529,9 @@ static uint64_t next_number(struct text_reader *r, const char *what,
 static uint32_t next_rank(struct text_reader *r, bool any)
 {
 	next_word(r);
-	return any && word_is(r, "-1") ? NP_ANY :
-	       (uint32_t)parse_number(r, "a rank", NP_ANY - 1, NULL);
+	return any && word_is(r, "-1") ?
+		       NP_ANY :
+		       (uint32_t)parse_number(r, "a rank", NP_ANY - 1, NULL);
 }
 
 /* Reads a tag, or -1 for any. */
@@ -551,7 +557,9 @@ static void read_options(struct text_reader *r, struct np_graph_op *op)
 
 	for (next_word(r);; next_word(r), seen |= bit) {
 		bit = message && word_is(r, "tag") ? 1 :
-		      word_is(r, "cpu") ? 2 : word_is(r, "nic") ? 4 : 0;
+		      word_is(r, "cpu")		   ? 2 :
+		      word_is(r, "nic")		   ? 4 :
+						     0;
 		if (seen & bit)
 			fail(r, "a second %.*s", (int)r->len, r->word);
 		if (!bit || r->rc)
@@ -613,7 +621,8 @@ static uint32_t number_in_name(const struct text_reader *r)
 	const char *end = r->word + r->len;
 	uint64_t n = 0;
 
-	if (r->word[0] != 'l' || r->len < 2 || (r->word[1] == '0' && r->len > 2))
+	if (r->word[0] != 'l' || r->len < 2 ||
+	    (r->word[1] == '0' && r->len > 2))
 		return 0;
 	for (const char *p = r->word + 1; p < end; p++) {
 		if (*p < '0' || *p > '9' || n > NP_GRAPH_MAX_OPS)
@@ -698,7 +707,7 @@ static bool add_dep(struct text_reader *r, const struct name *x,
 static void read_dependency(struct text_reader *r, const struct name *x)
 {
 	enum np_dep_kind kind = word_is(r, "requires") ? NP_REQUIRES :
-						    NP_IREQUIRES;
+							 NP_IREQUIRES;
 	struct name y;
 
 	next_word(r);
@@ -816,8 +825,8 @@ static bool plain_dependency(struct text_reader *r, const char **p, uint32_t x)
 	    x - r->first_number >= r->in_order ||
 	    y - r->first_number >= r->in_order)
 		return false;
-	r->rc = np_graph_depend(r->g, x - r->first_number,
-				y - r->first_number, kind, r->err);
+	r->rc = np_graph_depend(r->g, x - r->first_number, y - r->first_number,
+				kind, r->err);
 	return true;
 }
 
@@ -971,7 +980,7 @@ static int read_any(FILE *f, const char *name, struct np_graph **g,
 		return np_errf(err, -errno, "%s: %s", name, strerror(errno));
 	ungetc(first, f);
 	return first == BINARY_FIRST_BYTE ? read_binary(f, name, g, err) :
-					 read_text(f, name, g, err);
+					    read_text(f, name, g, err);
 }
 
 int np_goal_read(int fd, const char *name, struct np_graph **out,
@@ -1053,10 +1062,10 @@ static uint64_t tag_of(const struct np_graph *g, const struct tags *t,
 {
 	uint64_t pair = pair_of(send);
 	const uint64_t *at = t->n ? bsearch(&pair, t->pair, t->n,
-					    sizeof(*t->pair), by_value) : NULL;
+					    sizeof(*t->pair), by_value) :
+				    NULL;
 
-	return at ? (uint64_t)(at - t->pair) :
-		    np_graph_file_tag(g, send->tag);
+	return at ? (uint64_t)(at - t->pair) : np_graph_file_tag(g, send->tag);
 }
 
 /*

@@ -22,8 +22,6 @@
 int np_goal_read(int fd, const char *name, struct np_graph **out,
 		 struct np_err *err);
 
-
-
 /*
  * Writes a finished graph as text. Each receive names the sender and tag that
  * it is matched with. GOAL has no contexts: if the graph has several, tags are

@@ -52,8 +52,8 @@ struct item { /* a channel in one class: a node of a skew heap */
 
 struct match {
 	struct np_graph *g;
-	uint32_t *send;	  /* all sends, sorted by receiver */
-	uint32_t *end_of; /* by receiver: index after its last send */
+	uint32_t *send;		 /* all sends, sorted by receiver */
+	uint32_t *end_of;	 /* by receiver: index after its last send */
 	struct channel *channel; /* hash table */
 	size_t size, n_channels;
 	struct item *item; /* KINDS for each slot of the table; or NULL */
@@ -84,8 +84,8 @@ static struct channel *find_channel(const struct match *m, uint32_t peer,
 	for (;; at = (at + 1) & (m->size - 1)) {
 		struct channel *c = &m->channel[at];
 
-		if (!c->used || (c->peer == peer && c->tag == tag &&
-				 c->context == context))
+		if (!c->used ||
+		    (c->peer == peer && c->tag == tag && c->context == context))
 			return c;
 	}
 }
@@ -122,9 +122,13 @@ static struct channel *make_channel(struct match *m, uint32_t peer,
 
 	if (!c->used) {
 		*c = (struct channel){
-			.peer = peer, .tag = tag, .context = context,
-			.used = 1, .head = NP_GRAPH_NONE,
-			.tail = NP_GRAPH_NONE, .root = NP_GRAPH_NONE,
+			.peer = peer,
+			.tag = tag,
+			.context = context,
+			.used = 1,
+			.head = NP_GRAPH_NONE,
+			.tail = NP_GRAPH_NONE,
+			.root = NP_GRAPH_NONE,
 		};
 		m->n_channels++;
 	}
@@ -165,8 +169,7 @@ static int enqueue(struct match *m, uint32_t send, uint32_t from)
 
 	if (reserve_channels(m, m->n_channels + 1))
 		return -ENOMEM;
-	c = make_channel(m, from, node[send].tag,
-			 np_graph_context(m->g, send));
+	c = make_channel(m, from, node[send].tag, np_graph_context(m->g, send));
 	node[send].peer = NP_GRAPH_NONE;
 	if (c->head == NP_GRAPH_NONE)
 		c->head = send;
@@ -243,9 +246,11 @@ static int fill_classes(struct match *m)
 			uint32_t item = (uint32_t)(KINDS * i + kind);
 
 			m->item[item].key = key_of(m, c);
-			add(m, make_channel(m, kind & 1 ? c->peer : NP_ANY,
-					    kind & 2 ? c->tag : NP_ANY,
-					    c->context), item);
+			add(m,
+			    make_channel(m, kind & 1 ? c->peer : NP_ANY,
+					 kind & 2 ? c->tag : NP_ANY,
+					 c->context),
+			    item);
 		}
 	}
 	return 0;
@@ -264,8 +269,7 @@ static void reserve_sends(struct match *m, uint32_t first, uint32_t end)
 
 		if (r->kind != NP_OP_RECV || is_any(r))
 			continue;
-		c = find_channel(m, r->peer, r->tag,
-				 np_graph_context(m->g, i));
+		c = find_channel(m, r->peer, r->tag, np_graph_context(m->g, i));
 		if (c->used && c->surplus)
 			c->surplus--;
 	}
@@ -300,8 +304,7 @@ static void match_receives(struct match *m, uint32_t first, uint32_t end)
 
 		if (r->kind != NP_OP_RECV)
 			continue;
-		c = find_channel(m, r->peer, r->tag,
-				 np_graph_context(m->g, i));
+		c = find_channel(m, r->peer, r->tag, np_graph_context(m->g, i));
 		if (is_any(r)) {
 			c = earliest_channel(m, c);
 			if (c)
@@ -352,8 +355,8 @@ static int match_rank(struct match *m)
 	if (reserve_channels(m, 1))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		if (!from || send[i] >= np_graph_part_end(g,
-						(size_t)(from - g->part)))
+		if (!from ||
+		    send[i] >= np_graph_part_end(g, (size_t)(from - g->part)))
 			from = np_graph_part_of(g, send[i]);
 		if (enqueue(m, send[i], from->rank))
 			return -ENOMEM;
@@ -587,14 +590,16 @@ static int check(const struct np_graph *g, const struct np_graph_op *op,
 		return refuse(g, op, -ERANGE, "operation number", g->n_nodes,
 			      NP_GRAPH_MAX_OPS - 1, err);
 	if (op->size > NP_GRAPH_MAX_SIZE)
-		return refuse(g, op, -ERANGE, op->kind == NP_OP_CALC ?
-			      "a calc of ns" : "a message of bytes", op->size,
-			      NP_GRAPH_MAX_SIZE, err);
+		return refuse(g, op, -ERANGE,
+			      op->kind == NP_OP_CALC ? "a calc of ns" :
+						       "a message of bytes",
+			      op->size, NP_GRAPH_MAX_SIZE, err);
 	if (op->kind != NP_OP_RECV && sum + op->size > NP_GRAPH_MAX_SIZE)
-		return refuse(g, op, -ERANGE, op->kind == NP_OP_CALC ?
-			      "all calcs so far, ns:" :
-			      "all messages so far, bytes:", sum + op->size,
-			      NP_GRAPH_MAX_SIZE, err);
+		return refuse(g, op, -ERANGE,
+			      op->kind == NP_OP_CALC ?
+				      "all calcs so far, ns:" :
+				      "all messages so far, bytes:",
+			      sum + op->size, NP_GRAPH_MAX_SIZE, err);
 	if (op->context >= NP_GRAPH_CONTEXTS)
 		return refuse(g, op, -ERANGE, "context", op->context,
 			      NP_GRAPH_CONTEXTS - 1, err);
@@ -605,8 +610,9 @@ static int check(const struct np_graph *g, const struct np_graph_op *op,
 			      err);
 	if (op->kind != NP_OP_CALC && op->peer >= g->n_ranks &&
 	    !(op->kind == NP_OP_RECV && op->peer == NP_ANY))
-		return refuse(g, op, -EINVAL, op->kind == NP_OP_SEND ?
-			      "a send to rank" : "a receive from rank",
+		return refuse(g, op, -EINVAL,
+			      op->kind == NP_OP_SEND ? "a send to rank" :
+						       "a receive from rank",
 			      op->peer, g->n_ranks - 1, err);
 	if (op->kind == NP_OP_SEND && op->tag == NP_ANY)
 		return refuse(g, op, -EINVAL, "a send with tag", op->tag,
@@ -629,10 +635,13 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
 				     sizeof(*g->big))))
 		return no_memory(g, err);
 	g->node[g->n_nodes] = (struct np_graph_node){
-		.size = (uint32_t)(big ? g->n_big : op->size), .big = big,
+		.size = (uint32_t)(big ? g->n_big : op->size),
+		.big = big,
 		.peer = message ? op->peer : NP_GRAPH_NONE,
-		.tag = message ? op->tag : 0, .line = op->line,
-		.kind = op->kind, .nic = op->nic,
+		.tag = message ? op->tag : 0,
+		.line = op->line,
+		.kind = op->kind,
+		.nic = op->nic,
 		.any_peer = message && op->peer == NP_ANY,
 		.where = (uint16_t)(op->cpu ? op->cpu : op->context),
 	};
@@ -689,7 +698,7 @@ int np_graph_depend(struct np_graph *g, uint32_t x, uint32_t y,
 	if (x == y)
 		return np_errf(err, -EINVAL, "%s depends on itself",
 			       np_graph_describe(g, (uint32_t)first + x, buf,
-					    sizeof(buf)));
+						 sizeof(buf)));
 	if (g->n_pending == g->max_pending &&
 	    np_array_reserve(&g->pending, &g->max_pending, g->n_pending + 1,
 			     sizeof(*g->pending)))
@@ -740,13 +749,13 @@ uint32_t np_graph_rank_ops(const struct np_graph *g, uint32_t rank)
 }
 
 /* The peer of an operation as it was added, also after matching. */
-static uint32_t peer_of(const struct np_graph *g,
-			const struct np_graph_node *n)
+static uint32_t peer_of(const struct np_graph *g, const struct np_graph_node *n)
 {
 	if (n->any_peer)
 		return NP_ANY;
 	return g->matched && n->kind != NP_OP_CALC ?
-		       np_graph_part_of(g, n->peer)->rank : n->peer;
+		       np_graph_part_of(g, n->peer)->rank :
+		       n->peer;
 }
 
 /* Converts a node back to the form in which it was added. */
@@ -757,9 +766,13 @@ static void op_of(const struct np_graph *g, uint32_t node,
 
 	*out = (struct np_graph_op){
 		.kind = (enum np_op_kind)n->kind,
-		.size = np_graph_size(g, node), .peer = peer_of(g, n),
-		.tag = n->tag, .context = np_graph_context(g, node),
-		.cpu = np_graph_cpu(g, node), .nic = n->nic, .line = n->line,
+		.size = np_graph_size(g, node),
+		.peer = peer_of(g, n),
+		.tag = n->tag,
+		.context = np_graph_context(g, node),
+		.cpu = np_graph_cpu(g, node),
+		.nic = n->nic,
+		.line = n->line,
 	};
 }
 
@@ -780,8 +793,8 @@ uint64_t np_graph_file_tag(const struct np_graph *g, uint32_t tag)
 	return of_file;
 }
 
-bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i,
-		  size_t n, uint32_t *y, enum np_dep_kind *kind)
+bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i, size_t n,
+		  uint32_t *y, enum np_dep_kind *kind)
 {
 	uint32_t first = g->part[g->part_of[rank] - 1].first;
 	size_t at = g->node[first + i].first + n;
@@ -829,8 +842,8 @@ const char *np_graph_describe(const struct np_graph *g, uint32_t node,
 {
 	const struct np_graph_part *p = np_graph_part_of(g, node);
 	const char *name = p->file ? p->file : g->name;
-	size_t cut = strlen(name) > NAME_MAX_SAID ?
-			     strlen(name) - NAME_MAX_SAID : 0;
+	size_t cut =
+		strlen(name) > NAME_MAX_SAID ? strlen(name) - NAME_MAX_SAID : 0;
 	char peer[24], tag[24];
 	struct np_graph_op op;
 	int n;
@@ -851,6 +864,6 @@ const char *np_graph_describe(const struct np_graph *g, uint32_t node,
 			 op.kind == NP_OP_SEND ? "to" : "from",
 			 rank_or_tag(op.peer == NP_ANY, op.peer, peer),
 			 rank_or_tag(op.tag == NP_ANY,
-				np_graph_file_tag(g, op.tag), tag));
+				     np_graph_file_tag(g, op.tag), tag));
 	return buf;
 }

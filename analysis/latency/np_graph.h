@@ -41,9 +41,9 @@ enum np_op_kind { NP_OP_CALC, NP_OP_SEND, NP_OP_RECV };
 
 struct np_graph_op {
 	enum np_op_kind kind;
-	uint64_t size;	  /* ns of computation, or bytes of a message */
-	uint32_t peer;	  /* rank of the other end; unused in a calc */
-	uint32_t tag;	  /* below 2^31, or from np_graph_tag() */
+	uint64_t size; /* ns of computation, or bytes of a message */
+	uint32_t peer; /* rank of the other end; unused in a calc */
+	uint32_t tag;  /* below 2^31, or from np_graph_tag() */
 	/* number of the communicator, else 0; only equal ones match */
 	uint32_t context;
 	/*
@@ -52,7 +52,7 @@ struct np_graph_op {
 	 */
 	uint16_t cpu;
 	uint8_t nic;
-	uint32_t line;	  /* line in the file, for messages; or 0 */
+	uint32_t line; /* line in the file, for messages; or 0 */
 };
 
 /*
@@ -131,8 +131,8 @@ uint64_t np_graph_file_tag(const struct np_graph *g, uint32_t tag);
  * The n-th dependency (n = 0, 1, 2 ...) of operation i of a rank of a finished
  * graph. Returns false when there are no more.
  */
-bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i,
-		  size_t n, uint32_t *y, enum np_dep_kind *kind);
+bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i, size_t n,
+		  uint32_t *y, enum np_dep_kind *kind);
 
 /*
  * Counts the receives of a finished graph that are smaller than the message

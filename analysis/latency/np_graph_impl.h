@@ -4,8 +4,8 @@
 #ifndef NP_GRAPH_IMPL_H
 #define NP_GRAPH_IMPL_H
 
-#include "np_graph.h"
 #include "np_array.h"
+#include "np_graph.h"
 
 #define NP_GRAPH_NONE UINT32_MAX
 /* first tag that stands for a number in tags */
@@ -70,8 +70,7 @@ static inline uint16_t np_graph_cpu(const struct np_graph *g, uint32_t node)
 	return g->has_cpus ? (uint16_t)g->node[node].where : 0;
 }
 
-static inline uint32_t np_graph_context(const struct np_graph *g,
-					uint32_t node)
+static inline uint32_t np_graph_context(const struct np_graph *g, uint32_t node)
 {
 	return g->has_contexts ? g->node[node].where : 0;
 }
@@ -100,8 +99,7 @@ np_graph_part_of(const struct np_graph *g, uint32_t node)
 /* The node after the last one of part p. */
 static inline uint32_t np_graph_part_end(const struct np_graph *g, size_t p)
 {
-	return p + 1 < g->n_parts ? g->part[p + 1].first :
-				    (uint32_t)g->n_nodes;
+	return p + 1 < g->n_parts ? g->part[p + 1].first : (uint32_t)g->n_nodes;
 }
 
 /* Index after the last dependency of a node. */

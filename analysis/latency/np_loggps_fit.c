@@ -14,9 +14,9 @@
  * long as the shortest.
  */
 #define BULK 2
-#define SPAN 8 /* largest size over smallest size for the slope */
-#define LEAST_STEP 0.5	  /* relative to the time of the shortest message */
-#define LEAST_SHARE 0.05  /* relative to the time at the step */
+#define SPAN 8		 /* largest size over smallest size for the slope */
+#define LEAST_STEP 0.5	 /* relative to the time of the shortest message */
+#define LEAST_SHARE 0.05 /* relative to the time at the step */
 
 /* Half round trips: sec[block * n_sizes + size]. */
 struct trips {
@@ -63,12 +63,10 @@ static int compare(const void *x, const void *y)
 }
 
 /* Checks one sample. */
-static int check(const struct np_loggps_sample *s, size_t i,
-		 struct np_err *err)
+static int check(const struct np_loggps_sample *s, size_t i, struct np_err *err)
 {
 	if (s->block < NP_LOGGPS_MAX_BLOCKS && isfinite(s->sec) && s->sec > 0 &&
-	    isfinite(s->delay_sec) && s->delay_sec >= 0 &&
-	    (!s->n || s->bytes))
+	    isfinite(s->delay_sec) && s->delay_sec >= 0 && (!s->n || s->bytes))
 		return 0;
 	return np_errf(
 		err, -EINVAL,
@@ -118,8 +116,8 @@ static size_t read_kind(const struct work *w, size_t at, double *sec)
 	size_t n = 0;
 
 	while (at + n < w->n && !compare(s, s + n)) {
-		w->times[n] = s[n].sec - (s[n].n ? s[n].n - 1 : 0) *
-					 s[n].delay_sec;
+		w->times[n] =
+			s[n].sec - (s[n].n ? s[n].n - 1 : 0) * s[n].delay_sec;
 		n++;
 	}
 	*sec = median(w->times, n);
@@ -292,15 +290,13 @@ static size_t find_step(const struct trips *t, struct np_loggps_value *step)
 	if (!best)
 		return 0;
 	for (size_t b = 0; b < t->n_blocks; b++)
-		t->column[b] = step_of(t->bytes, t->sec + b * t->n_sizes,
-					best);
+		t->column[b] = step_of(t->bytes, t->sec + b * t->n_sizes, best);
 	/*
 	 * The largest of many: correct its confidence for their number
 	 * (Bonferroni).
 	 */
 	sure = interval(t->column, t->n_blocks,
-			 1 - (1 - NP_LOGGPS_CONFIDENCE) /
-						 (double)t->n_sizes);
+			1 - (1 - NP_LOGGPS_CONFIDENCE) / (double)t->n_sizes);
 	if (sure.low < LEAST_STEP * sec[0] ||
 	    sure.low < LEAST_SHARE * sec[best])
 		return 0;
@@ -372,7 +368,8 @@ static double copy_slope(const struct trips *t, size_t b, size_t end)
 		y[n++] = overhead[i] / 2;
 	}
 	return n > 1 && x[n - 1] >= NP_LOGGPS_COPIED ?
-		       fmax(0, slope(x, y, 0, n, n)) : NAN;
+		       fmax(0, slope(x, y, 0, n, n)) :
+		       NAN;
 }
 
 /* Rejects results that no network can have. */
@@ -382,9 +379,10 @@ static int check_plausible(const struct np_loggps_fit *f, struct np_err *err)
 		const char *name;
 		double value;
 	} all[] = {
-		{ "latency L", f->L.value }, { "overhead o of sending",
-		  f->o_send.value }, { "overhead o of receiving",
-		  f->o_recv.value }, { "gap g", f->g.value },
+		{ "latency L", f->L.value },
+		{ "overhead o of sending", f->o_send.value },
+		{ "overhead o of receiving", f->o_recv.value },
+		{ "gap g", f->g.value },
 		{ "time per byte G", f->G.value },
 	};
 
@@ -402,8 +400,10 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 {
 	const struct trips *t = &w->trips;
 	struct np_loggps_value *const value[] = {
-		[LATENCY] = &out->L, [GAP] = &out->g,
-		[SEND] = &out->o_send, [RECV] = &out->o_recv,
+		[LATENCY] = &out->L,
+		[GAP] = &out->g,
+		[SEND] = &out->o_send,
+		[RECV] = &out->o_recv,
 	};
 	size_t step = find_step(t, &out->step), from = bulk_from(t), n = 0;
 
@@ -416,8 +416,8 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 	for (size_t k = 0; k < N_SHORT; k++) {
 		for (size_t b = 0; b < t->n_blocks; b++)
 			t->column[b] = w->short_values[b][k];
-		*value[k] = interval(t->column, t->n_blocks,
-				     NP_LOGGPS_CONFIDENCE);
+		*value[k] =
+			interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
 	}
 	for (size_t b = 0; b < t->n_blocks; b++)
 		t->column[b] = slope(t->bytes, t->sec + b * t->n_sizes, from,
@@ -438,7 +438,7 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 
 /* Checks and sorts the samples, and allocates buffers for them. */
 static int prepare_work(struct work *w, struct np_loggps_sample *copy, size_t n,
-		struct np_err *err)
+			struct np_err *err)
 {
 	struct trips *t = &w->trips;
 	size_t rows = 0;
@@ -467,7 +467,8 @@ static int prepare_work(struct work *w, struct np_loggps_sample *copy, size_t n,
 	t->sec = calloc(2 * rows * t->n_sizes, sizeof(*t->sec));
 	t->overhead = t->sec ? t->sec + rows * t->n_sizes : NULL;
 	return w->short_values && w->times && t->column && t->sec ?
-	       0 : np_errf(err, -ENOMEM, "out of memory");
+		       0 :
+		       np_errf(err, -ENOMEM, "out of memory");
 }
 
 int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,

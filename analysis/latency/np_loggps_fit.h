@@ -57,8 +57,8 @@
 #include "np_err.h"
 #include "np_loggps.h"
 
-#define NP_LOGGPS_LEAST 4   /* number of sizes needed for a slope */
-#define NP_LOGGPS_SIDE 3    /* number of sizes on each side of a step */
+#define NP_LOGGPS_LEAST 4 /* number of sizes needed for a slope */
+#define NP_LOGGPS_SIDE 3  /* number of sizes on each side of a step */
 #define NP_LOGGPS_CONFIDENCE 0.95
 #define NP_LOGGPS_COPIED 4096 /* below it, noise hides what bytes cost */
 
@@ -67,7 +67,7 @@ struct np_loggps_sample {
 	uint32_t block; /* 0 .. NP_LOGGPS_MAX_BLOCKS - 1 */
 	/* messages; 0: sec is o_r, and delay_sec is unused */
 	uint32_t n;
-	uint32_t bytes; /* of each message */
+	uint32_t bytes;	  /* of each message */
 	double delay_sec; /* the pause d */
 	double sec;	  /* PRTT(n, d, s) */
 };

@@ -28,8 +28,8 @@ struct placement {
 struct search {
 	const struct np_graph *g;
 	struct np_tolerance_opt opt; /* its placed.node is current.node */
-	uint32_t n_ranks, n_nodes; /* n_nodes is at most NODES_MAX */
-	uint32_t per_node;	   /* places of a node */
+	uint32_t n_ranks, n_nodes;   /* n_nodes is at most NODES_MAX */
+	uint32_t per_node;	     /* places of a node */
 	struct placement current, best;
 	uint16_t *ranks_on; /* by node, of n_nodes */
 	struct np_rng *rng;
@@ -232,9 +232,8 @@ static int prepare(struct search *s, const uint32_t *node)
 	return 0;
 }
 
-int np_place_ranks(const struct np_graph *g,
-		   const struct np_tolerance_opt *opt, uint32_t *node,
-		   uint32_t per_node, size_t max_trials,
+int np_place_ranks(const struct np_graph *g, const struct np_tolerance_opt *opt,
+		   uint32_t *node, uint32_t per_node, size_t max_trials,
 		   struct np_place_result *out, struct np_err *err)
 {
 	struct np_place_result result = { .trials = 0 };

@@ -17,8 +17,8 @@
 
 struct np_place_result {
 	double before_ns, after_ns; /* run time */
-	size_t trials; /* simulations of changed placements */
-	size_t swaps;  /* exchanges and moves that led to the result */
+	size_t trials;		    /* simulations of changed placements */
+	size_t swaps; /* exchanges and moves that led to the result */
 	size_t restarts;
 	/* In the first descent, no single change shortened the run further. */
 	bool ended;
@@ -31,9 +31,8 @@ struct np_place_result {
  * as np_tolerance_simulate(). Returns 0 or an error of np_tolerance_new(), with
  * err.
  */
-int np_place_ranks(const struct np_graph *g,
-		   const struct np_tolerance_opt *opt, uint32_t *node,
-		   uint32_t per_node, size_t max_trials,
+int np_place_ranks(const struct np_graph *g, const struct np_tolerance_opt *opt,
+		   uint32_t *node, uint32_t per_node, size_t max_trials,
 		   struct np_place_result *out, struct np_err *err);
 
 #endif

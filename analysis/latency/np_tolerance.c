@@ -168,8 +168,9 @@ static struct np_cost copy_cost(const struct np_events *e, uint32_t send)
 /* The event from which a node occupies its processor. */
 static uint32_t busy_from(const struct np_events *e, uint32_t node)
 {
-	return node << 2 | (e->g->node[node].kind == NP_OP_RECV ?
-				    NP_EVENT_ARRIVAL : NP_EVENT_BEGIN);
+	return node << 2 |
+	       (e->g->node[node].kind == NP_OP_RECV ? NP_EVENT_ARRIVAL :
+						      NP_EVENT_BEGIN);
 }
 
 /*
@@ -342,8 +343,8 @@ static inline int event_needs(const struct np_events *e, uint32_t event,
 	uint32_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
 	const struct np_graph_node *n = &e->g->node[node];
 	bool recv = n->kind == NP_OP_RECV;
-	size_t most = to->n + OTHER_NEEDS + np_graph_deps_end(e->g, node) -
-		      n->first;
+	size_t most =
+		to->n + OTHER_NEEDS + np_graph_deps_end(e->g, node) - n->first;
 
 	/* This runs for every event, so the call is avoided where possible. */
 	if (most > to->max &&
@@ -407,7 +408,7 @@ struct resource {
  */
 struct event_times {
 	double *begin, *complete, *arrival; /* free begin alone */
-	uint32_t last; /* the node that ends last */
+	uint32_t last;			    /* the node that ends last */
 	double end_ns;
 };
 
@@ -423,7 +424,7 @@ struct simulation {
 	double *taken;	 /* by receive: time when its message is received */
 	struct event_times t;
 	uint32_t *first, *waiting; /* by node: node << 1 | kind */
-	size_t *place; /* by part: index of its first resource */
+	size_t *place;		   /* by part: index of its first resource */
 	struct resource *cpu, *nic, *link;
 	uint32_t *freed; /* nodes that the current event made ready */
 	size_t n_freed;
@@ -533,8 +534,8 @@ static void end_node(struct simulation *s, uint32_t node, double when)
 
 /* The resource of a rank with this index; NULL if it is not exclusive. */
 static struct resource *resource_of(const struct simulation *s,
-				struct resource *all, uint32_t node,
-				unsigned which)
+				    struct resource *all, uint32_t node,
+				    unsigned which)
 {
 	const struct np_graph *g = s->e->g;
 	size_t part = (size_t)(np_graph_part_of(g, node) - g->part);
@@ -549,7 +550,7 @@ static double free_from(const struct resource *r)
 
 /* Occupies a resource, and records which node used it before. */
 static void occupy(struct resource *r, uint32_t *order, uint32_t node,
-		double until)
+		   double until)
 {
 	if (!r)
 		return;
@@ -570,17 +571,16 @@ static struct resource *port_of(const struct simulation *s, uint32_t node)
 	if (n->kind == NP_OP_CALC)
 		return NULL;
 	return resource_of(s, n->kind == NP_OP_SEND ? s->nic : s->link, node,
-		       n->nic);
+			   n->nic);
 }
 
 /* End of work of this length that begins at t, with detours. */
 static double work_end(const struct simulation *s, uint32_t node, double t,
-		   double length)
+		       double length)
 {
 	if (!s->detours)
 		return t + length;
-	return np_detours_end(s->detours, np_graph_part_of(s->e->g,
-							   node)->rank,
+	return np_detours_end(s->detours, np_graph_part_of(s->e->g, node)->rank,
 			      t, length);
 }
 
@@ -629,7 +629,7 @@ static void begin(struct simulation *s, uint32_t node, double t)
 	meet_dependency(s, node, NP_IREQUIRES, t);
 	if (n->kind == NP_OP_SEND) {
 		occupy(port_of(s, node), e->orders.nic, node,
-		    t + value(s, gap_cost(e, node)));
+		       t + value(s, gap_cost(e, node)));
 		enqueue(s, n->peer << 1 | 1,
 			t + value(s, transit_cost(e, node)));
 	}
@@ -648,7 +648,7 @@ static void arrive(struct simulation *s, uint32_t recv, double t)
 	s->t.arrival[recv] = t;
 	occupy(cpu_of(s, recv), e->orders.cpu, recv, end);
 	occupy(port_of(s, recv), e->orders.link, recv,
-	    t + value(s, gap_cost(e, e->g->node[recv].peer)));
+	       t + value(s, gap_cost(e, e->g->node[recv].peer)));
 	s->taken[recv] = end + (whole - busy);
 	if (!e->opt->one_cpu)
 		s->taken[recv] = t + whole;
@@ -677,7 +677,8 @@ static void add_freed(struct simulation *s)
 		uint32_t node = s->freed[i];
 		double t = s->ready[node], cpu = free_from(cpu_of(s, node));
 		double port = g->node[node].kind == NP_OP_SEND ?
-				      free_from(port_of(s, node)) : 0;
+				      free_from(port_of(s, node)) :
+				      0;
 
 		t = cpu > t ? cpu : t;
 		enqueue(s, node << 1, port > t ? port : t);
@@ -797,7 +798,9 @@ static int prepare(struct simulation *s)
 			o->link[i] = NP_GRAPH_NONE;
 	}
 	return (!opt->one_cpu || (s->cpu && s->nic && o->cpu && o->nic)) &&
-	       (!opt->one_link || (s->link && o->link)) ? 0 : -ENOMEM;
+			       (!opt->one_link || (s->link && o->link)) ?
+		       0 :
+		       -ENOMEM;
 }
 
 static void orders_free(struct np_orders *o)
@@ -816,8 +819,7 @@ static void orders_free(struct np_orders *o)
  * or -ENOMEM.
  */
 static int simulate(struct np_events *e, double x,
-		    const struct np_detours *detours,
-		    struct event_times *times)
+		    const struct np_detours *detours, struct event_times *times)
 {
 	struct simulation s = { .e = e, .x = x, .detours = detours };
 	int rc = prepare(&s);
@@ -853,8 +855,7 @@ int np_tolerance_simulate(const struct np_graph *g,
 {
 	struct np_events e = { .g = g, .opt = opt };
 	struct event_times t;
-	int rc = simulate(&e, np_loggps_value(&opt->net, opt->x),
-				detours, &t);
+	int rc = simulate(&e, np_loggps_value(&opt->net, opt->x), detours, &t);
 
 	if (!rc) {
 		*ns = t.end_ns;
@@ -864,7 +865,8 @@ int np_tolerance_simulate(const struct np_graph *g,
 	if (rc == -EDEADLK)
 		return np_errf(err, rc, "operations wait for each other");
 	return rc ? np_errf(err, rc, "no memory to simulate %zu operations",
-			    g->n_nodes) : 0;
+			    g->n_nodes) :
+		    0;
 }
 
 /*
@@ -890,9 +892,12 @@ static double time_of(const struct walk *w, uint32_t event)
 	uint32_t node = NP_EVENT_NODE(event);
 
 	switch (NP_EVENT_WHICH(event)) {
-	case NP_EVENT_BEGIN: return w->t.begin[node];
-	case NP_EVENT_COMPLETE: return w->t.complete[node];
-	default: return w->t.arrival[node];
+	case NP_EVENT_BEGIN:
+		return w->t.begin[node];
+	case NP_EVENT_COMPLETE:
+		return w->t.complete[node];
+	default:
+		return w->t.arrival[node];
 	}
 }
 
@@ -931,7 +936,8 @@ static int add_pair(struct walk *w, uint32_t send)
 		return -ENOMEM;
 	w->pair[w->n++] = (struct np_pair){
 		np_graph_part_of(g, send)->rank,
-		np_graph_part_of(g, g->node[send].peer)->rank, 1,
+		np_graph_part_of(g, g->node[send].peer)->rank,
+		1,
 		np_graph_size(g, send),
 	};
 	return 0;
@@ -1009,8 +1015,8 @@ static void sum_pairs(struct walk *w)
 }
 
 int np_tolerance_pairs(const struct np_graph *g,
-		       const struct np_tolerance_opt *opt,
-		       struct np_pair **out, size_t *n, struct np_err *err)
+		       const struct np_tolerance_opt *opt, struct np_pair **out,
+		       size_t *n, struct np_err *err)
 {
 	struct walk w = {
 		.e = { .g = g, .opt = opt, .posts = true },
@@ -1049,7 +1055,7 @@ int np_tolerance_pairs(const struct np_graph *g,
  * every operation is compared with its successor one period later.
  */
 
-#define PERIODS 8	     /* periods tried of one rank */
+#define PERIODS 8    /* periods tried of one rank */
 #define MIN_TIMES 16 /* fewer iterations are not worth it */
 
 struct find {
@@ -1070,7 +1076,8 @@ static uint64_t word_of(const struct np_graph *g, uint32_t i)
 {
 	const struct np_graph_node *n = &g->node[i];
 	uint64_t word[4] = {
-		np_graph_size(g, i), (uint64_t)n->tag << 32 | n->where,
+		np_graph_size(g, i),
+		(uint64_t)n->tag << 32 | n->where,
 		(uint64_t)n->kind << 8 | n->nic,
 		n->kind == NP_OP_CALC ? 0 : 1 + part_index(g, n->peer),
 	};
@@ -1273,17 +1280,16 @@ void np_iterations_free(struct np_iterations *l)
 #define LARGE_PAGE ((size_t)2 << 20)
 #define LARGE (LARGE_PAGE / 4) /* bytes from which on such pages save time */
 #define PAIRS_MAX 16 /* edges up to which each is compared with each */
-#define FEW 8	 /* edges up to which a vertex may be merged into the next */
+#define FEW 8	  /* edges up to which a vertex may be merged into the next */
 #define LENGTHS 8 /* row lengths that are distinguished when sorting */
-#define ROUNDS 4 /* each round finds less than the one before */
+#define ROUNDS 4  /* each round finds less than the one before */
 #define WORTH(n) ((n) / 16) /* of n vertices, how many a round has to remove */
-#define AHEAD 16 /* vertices by which memory is fetched in advance */
+#define AHEAD 16	    /* vertices by which memory is fetched in advance */
 
 /* Whether e takes at least as long as d for every x >= 0. */
 static int beats(const struct np_edge *e, const struct np_edge *d)
 {
-	return (d->from == e->from || !d->from) && e->a >= d->a &&
-	       e->b >= d->b;
+	return (d->from == e->from || !d->from) && e->a >= d->a && e->b >= d->b;
 }
 
 #define ORIGINS 64 /* classes of origins */
@@ -1499,8 +1505,8 @@ static inline size_t put_merged(const struct np_compact *to,
 	for (size_t i = 0; fits && i < n; i++) {
 		int64_t b = (int64_t)e.b + d[i].b;
 
-		row[i] = (struct np_edge){ e.a + d[i].a, d[i].from,
-					   (int32_t)b };
+		row[i] =
+			(struct np_edge){ e.a + d[i].a, d[i].from, (int32_t)b };
 		fits = b <= INT32_MAX;
 	}
 	if (fits)
@@ -1527,17 +1533,18 @@ static int merge_vertices(const struct np_compact *c, struct np_compact *to)
 		/* the next link may use it any number of times */
 		leaving[c->out[i]] += 2;
 	for (size_t v = 0; v < c->n; v++)
-		merged_at_once += is_merged(c->first[v + 1] - c->first[v],
-					    leaving[v]);
+		merged_at_once +=
+			is_merged(c->first[v + 1] - c->first[v], leaving[v]);
 	/* The rows of merged vertices remain, so there may be more edges. */
-	rc = merged_at_once < WORTH(c->n) ? 1 :
-		np_compact_reserve(to, c->n, 2 * np_compact_edges(c));
+	rc = merged_at_once < WORTH(c->n) ?
+		     1 :
+		     np_compact_reserve(to, c->n, 2 * np_compact_edges(c));
 	for (size_t v = 0; !rc && v < c->n; v++) {
 		size_t at, n = 0;
 		bool merged = false;
 
-		rc = compact_room(to, FEW * (size_t)(c->first[v + 1] -
-						     c->first[v]), &at);
+		rc = compact_room(
+			to, FEW * (size_t)(c->first[v + 1] - c->first[v]), &at);
 		if (rc)
 			break;
 		for (size_t i = c->first[v]; i < c->first[v + 1]; i++) {
@@ -1682,7 +1689,8 @@ static int reorder(const struct np_compact *c, struct np_compact *to)
 static int step(struct np_compact *c,
 		int (*make)(const struct np_compact *c, struct np_compact *to))
 {
-	struct np_compact to = { .in = c->in, .out = c->out,
+	struct np_compact to = { .in = c->in,
+				 .out = c->out,
 				 .n_state = c->n_state,
 				 .n_given = c->n_given };
 	int rc = make(c, &to);
@@ -1977,7 +1985,9 @@ static int find_slices(struct np_slices *r)
 	r->first = r->max_lag + MARGIN;
 	r->end = r->loop.times - MARGIN;
 	return 2 * (uint64_t)(r->end - r->first) * r->loop.ops <
-	       r->e->g->n_nodes ? -EDOM : 0;
+			       r->e->g->n_nodes ?
+		     -EDOM :
+		     0;
 }
 
 /* Adds an event to the carried ones; duplicates are removed later. */
@@ -2116,10 +2126,11 @@ static int np_slices_find(const struct np_events *e, struct np_slices *out)
 enum { USUAL, OTHER, ARRIVAL };
 
 enum { /* by node; DONE and OPEN for each of its three events, by shift */
-	/* being visited: what it waits for is above it on the stack */
-	DONE = 1, OPEN = 8,
-	LACKED = 64, /* operations wait for it, see wait_for() */
-	NO_MESSAGE = 128, /* a receive, see place_near() */
+       /* being visited: what it waits for is above it on the stack */
+       DONE = 1,
+       OPEN = 8,
+       LACKED = 64,	 /* operations wait for it, see wait_for() */
+       NO_MESSAGE = 128, /* a receive, see place_near() */
 };
 
 /* In the place of an event: its edges are -b from list[from] on. */
@@ -2150,7 +2161,7 @@ struct contract {
 	struct frame *stack;
 	size_t depth, max_depth;
 	struct np_needs needs; /* of all events on the stack */
-	struct np_edge *in; /* edges to all events on the stack */
+	struct np_edge *in;    /* edges to all events on the stack */
 	size_t n_in, max_in, thin_at;
 	struct np_cost o, transit, byte; /* costs of messages, if plain */
 	bool eager;			 /* no send waits for its receiver */
@@ -2159,7 +2170,7 @@ struct contract {
 	size_t n_ready, max_ready;
 	uint32_t *todo; /* nodes of a round that have to be visited */
 	size_t n_todo, max_todo;
-	bool in_order; /* nodes are visited in their order */
+	bool in_order;	      /* nodes are visited in their order */
 	struct np_edge *list; /* places of LIST_MAX edges */
 	size_t n_list, max_list;
 	uint32_t *spare; /* the free ones of these places */
@@ -2630,8 +2641,9 @@ static inline bool put_dependency(struct contract *k, uint32_t dep,
 	size_t before = *n;
 
 	if ((dep & 1) == NP_IREQUIRES)
-		return put_longer(k, op->kind == NP_OP_RECV ? &k->other[on] :
-							      &k->usual[on],
+		return put_longer(k,
+				  op->kind == NP_OP_RECV ? &k->other[on] :
+							   &k->usual[on],
 				  (struct np_cost){ 0, 0 }, in, n);
 	if (op->kind == NP_OP_SEND && waits(k, on))
 		return false;
@@ -2740,16 +2752,16 @@ static int place_node(struct contract *k, uint32_t node, uint32_t first,
 	/* A list as with has_one_use(). */
 	return place(k, &k->usual[node], in, n,
 		     n <= LIST_MAX && op->required == 1 &&
-			     (recv || (op->kind == NP_OP_CALC &&
-				       !op->irequired)));
+			     (recv ||
+			      (op->kind == NP_OP_CALC && !op->irequired)));
 }
 
 /*
  * Places the end of a node of a plain graph. If what it waits for has no place
  * yet, it is tried again later; if it is not simple, it is visited later.
  */
-static inline __attribute__((always_inline)) int
-try_node(struct contract *k, uint32_t node)
+static inline __attribute__((always_inline)) int try_node(struct contract *k,
+							  uint32_t node)
 {
 	const struct np_graph *g = k->e.g;
 	const struct np_graph_node *op = &g->node[node];
@@ -2761,7 +2773,8 @@ try_node(struct contract *k, uint32_t node)
 	    (end - first == 1 && place_near(k, node, g->dep[first])))
 		return 0;
 	lacking = op->kind == NP_OP_RECV && !(k->state[op->peer] & DONE) ?
-			  op->peer : find_lacking(k, first, end);
+			  op->peer :
+			  find_lacking(k, first, end);
 	return lacking == NP_GRAPH_NONE ? place_node(k, node, first, end) :
 					  wait_for(k, node, lacking);
 }
@@ -2860,9 +2873,8 @@ static int add_end(struct contract *k, uint32_t node)
 	int rc;
 
 	/* An eager send ends before its receive does. */
-	if (!here(k, event) ||
-	    (k->e.g->node[node].kind == NP_OP_SEND &&
-	     NP_EVENT_WHICH(event) != NP_EVENT_COMPLETE))
+	if (!here(k, event) || (k->e.g->node[node].kind == NP_OP_SEND &&
+				NP_EVENT_WHICH(event) != NP_EVENT_COMPLETE))
 		return 0;
 	rc = add_in(k, at(k, event), after.a, after.b);
 	if (k->n_in >= k->thin_at) { /* many may be equally far */
@@ -3177,7 +3189,7 @@ static inline np_pair length_of(const struct np_pass *p,
 				const struct np_edge *e)
 {
 	return p->which == NP_ASYMPTOTE ? (np_pair){ e->b, e->a } :
-				    (np_pair){ e->a + e->b * p->x, e->b };
+					  (np_pair){ e->a + e->b * p->x, e->b };
 }
 
 /* Keeps the later time and its slope; of equal times, the wanted slope. */
@@ -3202,8 +3214,7 @@ static inline void walk(const struct np_compact *c, const struct np_pass *p,
 			double more = q[0] - last[0];
 
 			last[0] = more > 0 ? q[0] : last[0];
-			last[1] = more > (wanted ? -tol : tol) ? q[1] :
-								 last[1];
+			last[1] = more > (wanted ? -tol : tol) ? q[1] : last[1];
 		}
 		at[v] = last;
 	}
@@ -3219,8 +3230,8 @@ static void pass_link(const struct np_compact *c, const struct np_pass *p,
 {
 	switch (p->which) {
 	case NP_STEEPEST:
-		walk(c, &(struct np_pass){ NP_STEEPEST, p->x, 0 }, p->tol,
-		     true, at);
+		walk(c, &(struct np_pass){ NP_STEEPEST, p->x, 0 }, p->tol, true,
+		     at);
 		break;
 	case NP_FLATTEST:
 		walk(c, &(struct np_pass){ NP_STEEPEST, p->x, 0 }, p->tol,
@@ -3276,7 +3287,7 @@ struct choice {
  * as it does.
  */
 static double cycles_until(const struct np_pass *p, const struct choice *c,
-		    bool *time, bool *slope)
+			   bool *time, bool *slope)
 {
 	double noise = NOISE * fabs(c->at[0]);
 	double tie = p->tol > noise ? p->tol : noise;
@@ -3284,7 +3295,8 @@ static double cycles_until(const struct np_pass *p, const struct choice *c,
 
 	if (c->gain[0] > noise)
 		return c->lack[0] > tie ?
-			       floor((c->lack[0] - tie) / c->gain[0]) : 0;
+			       floor((c->lack[0] - tie) / c->gain[0]) :
+			       0;
 	if (c->lack[0] > tie || c->gain[0] < -noise)
 		return INFINITY;
 	*time |= c->lack[0] <= noise;
@@ -3304,7 +3316,7 @@ static double cycles_until(const struct np_pass *p, const struct choice *c,
  * b.
  */
 static double steady_cycles(const struct np_compact *c, const struct np_pass *p,
-		      const np_pair *a, const np_pair *b)
+			    const np_pair *a, const np_pair *b)
 {
 	double least = INFINITY;
 
@@ -3335,8 +3347,8 @@ static double steady_cycles(const struct np_compact *c, const struct np_pass *p,
  * first.
  */
 static double cycles_ahead(const struct np_compact *c, const struct np_pass *p,
-		     struct np_workspace *room, const np_pair *first,
-		     const np_pair *second, uint32_t cycle)
+			   struct np_workspace *room, const np_pair *first,
+			   const np_pair *second, uint32_t cycle)
 {
 	np_pair *a = room->state[3], *b = room->state[4];
 	double least = INFINITY;
@@ -3435,7 +3447,7 @@ static np_pair *slopes(const struct np_compact *c,
 
 /* Passes the slopes of vertex v on to its predecessors on longest paths. */
 static void pass_slopes(const struct np_compact *c, double x, double tol,
-		   struct np_workspace *room, uint32_t v)
+			struct np_workspace *room, uint32_t v)
 {
 	const struct np_edge *end = c->edge + c->first[v + 1];
 	const double *t = (const double *)room->at;
@@ -3475,8 +3487,8 @@ static void pass_one(const struct np_compact *c, double x, double tol,
 	np_bits_set(reached, c->n - 1);
 	for (size_t w = np_bits_words(c->n); w--;)
 		while (reached[w]) {
-			uint32_t bit = NP_BITS_WORD - 1 - (uint32_t)
-				__builtin_clzll(reached[w]);
+			uint32_t bit = NP_BITS_WORD - 1 -
+				       (uint32_t)__builtin_clzll(reached[w]);
 			uint32_t v = (uint32_t)(NP_BITS_WORD * w) + bit;
 
 			pass_slopes(c, x, tol, room, v);
@@ -3518,8 +3530,8 @@ void np_pass_pairs(const struct np_compact *c, const double *x, np_pair *t)
 
 #ifdef __x86_64__
 /* The same with registers of four; the results are equal. */
-__attribute__((target("avx"))) static void
-pass_avx(const struct np_compact *c, const double *x, double *t)
+__attribute__((target("avx"))) static void pass_avx(const struct np_compact *c,
+						    const double *x, double *t)
 {
 	const __m256d x4 = _mm256_loadu_pd(x);
 	const struct np_edge *e = c->edge;
@@ -3616,7 +3628,8 @@ void np_pass_times(const struct np_chain *c, const double *x,
 	/* With a loop, each value of x repeats in its own way. */
 	for (size_t k = 0; k < NP_PASS_TIMES; k++)
 		out[k] = np_pass(c, &(struct np_pass){ NP_STEEPEST, x[k], 0 },
-				 room).t;
+				 room)
+				 .t;
 }
 
 struct np_workspace *np_workspace_new(const struct np_chain *c)
@@ -3663,14 +3676,19 @@ void np_workspace_free(struct np_workspace *r)
  * and piecewise linear.
  */
 
-#define TIE 0x1p-45 /* relative to T: rounding of sums in another order */
+#define TIE 0x1p-45	  /* relative to T: rounding of sums in another order */
 #define MIN_EDGES 1000000 /* below which a second thread gains nothing */
 
 /* Checks the network parameters. */
 static int check(const struct np_loggps *net, struct np_err *err)
 {
-	const struct { const char *name; double value; } p[] = {
-		{ "L", net->L_ns }, { "o", net->o_ns }, { "G", net->G_ns },
+	const struct {
+		const char *name;
+		double value;
+	} p[] = {
+		{ "L", net->L_ns },
+		{ "o", net->o_ns },
+		{ "G", net->G_ns },
 		{ "O", net->O_ns },
 	};
 
@@ -3715,7 +3733,8 @@ int np_tolerance_new(const struct np_graph *g,
 	t->far = np_pass(&t->c, &(struct np_pass){ NP_ASYMPTOTE, 0, 0 },
 			 t->room[0]);
 	t->at_0 = np_pass(&t->c, &(struct np_pass){ NP_STEEPEST, 0, 0 },
-			  t->room[0]).t;
+			  t->room[0])
+			  .t;
 	*out = t;
 	return 0;
 }
@@ -3777,9 +3796,9 @@ static size_t threads_for(const struct np_tolerance *t, size_t n)
 	size_t most = t->threads;
 	cpu_set_t mine;
 
-	if (!most && (t->c.n > 1 ||
-		      np_compact_edges(&t->c.link[0]) < MIN_EDGES ||
-		      sched_getaffinity(0, sizeof(mine), &mine)))
+	if (!most &&
+	    (t->c.n > 1 || np_compact_edges(&t->c.link[0]) < MIN_EDGES ||
+	     sched_getaffinity(0, sizeof(mine), &mine)))
 		most = 1;
 	if (!most)
 		most = (size_t)CPU_COUNT(&mine);
@@ -3932,8 +3951,8 @@ static void intersect(const struct np_tolerance *t, struct np_workspace *room,
 	struct span *a = (struct span *)arg + i;
 	double rise = a->at_high.t - a->at_low.t, width = a->high - a->low;
 
-	a->x = a->low + (a->at_high.s * width - rise) /
-			(a->at_high.s - a->at_low.s);
+	a->x = a->low +
+	       (a->at_high.s * width - rise) / (a->at_high.s - a->at_low.s);
 	if (a->x > a->low && a->x < a->high)
 		pass_both(&t->c, a->x, np_tolerance_tie(t, a->x), room,
 			  a->side);

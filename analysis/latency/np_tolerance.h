@@ -128,8 +128,8 @@ struct np_pair {
  * *out: n pairs; free with free(). Errors as np_tolerance_new().
  */
 int np_tolerance_pairs(const struct np_graph *g,
-		       const struct np_tolerance_opt *opt,
-		       struct np_pair **out, size_t *n, struct np_err *err);
+		       const struct np_tolerance_opt *opt, struct np_pair **out,
+		       size_t *n, struct np_err *err);
 
 struct np_critical {
 	/* where the slope changes, and the slope to its right */

@@ -90,8 +90,8 @@ struct np_iterations_part {
 
 struct np_iterations {
 	struct np_iterations_part *part; /* NULL: no loop */
-	uint32_t times;		   /* number of iterations */
-	uint32_t ops;		   /* operations in an iteration of all parts */
+	uint32_t times;			 /* number of iterations */
+	uint32_t ops; /* operations in an iteration of all parts */
 };
 
 /*
@@ -166,14 +166,13 @@ struct np_tolerance {
 	struct np_chain c;
 	/* one for each thread so far */
 	struct np_workspace *room[NP_TOLERANCE_THREADS];
-	unsigned threads;     /* as in np_tolerance_opt */
-	struct np_point far;	/* T approaches far.t + far.s x from above */
+	unsigned threads;    /* as in np_tolerance_opt */
+	struct np_point far; /* T approaches far.t + far.s x from above */
 	double at_0;
 };
 
 /* T at x and its slope to the left or right. */
-struct np_point np_tolerance_side(struct np_tolerance *t, double x,
-				  bool right);
+struct np_point np_tolerance_side(struct np_tolerance *t, double x, bool right);
 
 /* Times that differ by less than this are treated as equal. */
 double np_tolerance_tie(const struct np_tolerance *t, double x);

@@ -118,7 +118,8 @@ static int find_depths(struct np_topology *t, uint32_t n_switches,
 		uint32_t n = 0, s;
 
 		for (s = i; t->parent[s] != NP_TOPOLOGY_ROOT && !t->depth[s] &&
-		     n <= n_switches; n++) {
+			    n <= n_switches;
+		     n++) {
 			s = t->parent[s];
 			if (s >= n_switches)
 				return np_errf(err, -EINVAL, "switch %u of %u",
@@ -200,8 +201,7 @@ static uint32_t fat_tree(const struct np_topology *t, uint32_t a, uint32_t b)
  * other groups, in the order of their distance, are dealt to the switches of a
  * group one after the other.
  */
-static uint32_t gateway(const struct np_topology *t, uint32_t from,
-			uint32_t to)
+static uint32_t gateway(const struct np_topology *t, uint32_t from, uint32_t to)
 {
 	uint32_t groups = t->size[0];
 
@@ -265,10 +265,14 @@ uint32_t np_topology_hops(const struct np_topology *t, uint32_t a, uint32_t b)
 	if (a == b)
 		return 0;
 	switch (t->kind) {
-	case FAT_TREE: return fat_tree(t, a, b);
-	case DRAGONFLY: return dragonfly(t, a, b);
-	case TORUS: return torus(t, a, b);
-	default: return tree(t, a, b);
+	case FAT_TREE:
+		return fat_tree(t, a, b);
+	case DRAGONFLY:
+		return dragonfly(t, a, b);
+	case TORUS:
+		return torus(t, a, b);
+	default:
+		return tree(t, a, b);
 	}
 }
 
@@ -304,7 +308,7 @@ void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
  */
 #define LISTED_MAX (16 * NAMES_MAX)
 #define LEVELS_MAX 64 /* Slurm accepts about twenty */
-#define SHOWN 64 /* bytes of a name shown in messages */
+#define SHOWN 64      /* bytes of a name shown in messages */
 
 /* Switches by name. A line may name a switch that is defined further down. */
 struct switches {
@@ -316,8 +320,8 @@ struct switches {
 		uint32_t file, line;
 	} named[NAMES_MAX];
 	uint32_t leaf[NAMES_MAX]; /* by node */
-	struct np_index *nodes; /* borrowed from the result */
-	size_t n_listed; /* names in lists so far */
+	struct np_index *nodes;	  /* borrowed from the result */
+	size_t n_listed;	  /* names in lists so far */
 	/* Nodes on several switches, and switches below several. */
 	struct ambiguity {
 		struct np_err first; /* message about the first */
@@ -402,7 +406,8 @@ static int add_node(void *arg, const char *name)
 	size_t n = s->nodes->n;
 	uint32_t node;
 	int rc = s->n_listed++ < LISTED_MAX ?
-		 number_of_name(s->nodes, name, &node) : -E2BIG;
+			 number_of_name(s->nodes, name, &node) :
+			 -E2BIG;
 
 	if (rc)
 		return rc;
@@ -433,7 +438,7 @@ static int add_switch(void *arg, const char *name)
 		s->named[below].line = d->line->number;
 	} else if (s->parent[below] != d->at) {
 		add_ambiguity(&s->parents, "switch", name, "below",
-			s->parent[below], d);
+			      s->parent[below], d);
 	}
 	return rc;
 }
@@ -456,7 +461,7 @@ static int add_lists(struct definition *d, struct np_err *err)
 				  ": expected a list such as n[0-3],n7", list);
 	case -ELOOP:
 		return line_error(d->line, -EINVAL, err, " is below itself",
-			      d->is.name);
+				  d->is.name);
 	case -E2BIG:
 		return line_error(d->line, rc, err,
 				  "more than 65536 switches or nodes, or "
@@ -480,9 +485,13 @@ static const char *language_of(const char *text)
 	if (*text == '{' || *text == '[')
 		return "JSON or YAML";
 	return *text == '%' || !strncmp(text, "---", 3) ||
-	       (word == 1 && *text == '-') || (word &&
-	       strspn(text, "abcdefghijklmnopqrstuvwxyz_") == word - 1 &&
-	       text[word - 1] == ':') ? "YAML" : NULL;
+			       (word == 1 && *text == '-') ||
+			       (word &&
+				strspn(text, "abcdefghijklmnopqrstuvwxyz_") ==
+					word - 1 &&
+				text[word - 1] == ':') ?
+		       "YAML" :
+		       NULL;
 }
 
 /* Reads one line that defines a switch. */
@@ -556,7 +565,7 @@ static int check_tree(struct switches *s, const char *path, struct np_err *err)
 
 /* Reports the first ambiguity of a kind, and how many others there are. */
 static void warn_ambiguity(struct ambiguity *f,
-		void (*warn)(const char *line, void *arg), void *arg)
+			   void (*warn)(const char *line, void *arg), void *arg)
 {
 	size_t len = strlen(f->first.text);
 
@@ -569,7 +578,7 @@ static void warn_ambiguity(struct ambiguity *f,
 
 /* Reads and checks the file, then makes the topology. */
 static int read_file(struct switches *s, const char *path,
-		struct np_topology_conf *out, struct np_err *err)
+		     struct np_topology_conf *out, struct np_err *err)
 {
 	struct np_err what = NP_ERR_INIT;
 	int rc = np_slurm_file(path, NULL, read_line, s, err);

@@ -15,7 +15,7 @@
 #include "np_array.h"
 #include "np_err.h"
 
-#define NP_TOPOLOGY_MAX (1u << 22) /* nodes of np_topology_parse() */
+#define NP_TOPOLOGY_MAX (1u << 22)  /* nodes of np_topology_parse() */
 #define NP_TOPOLOGY_ROOT UINT32_MAX /* in place of a parent: there is none */
 /* Number of switches between nodes of different trees: there is no route. */
 #define NP_TOPOLOGY_APART UINT32_MAX

@@ -59,8 +59,8 @@ struct np_trace_sum {
 	/* cut: ranks whose trace ends before MPI_Finalize() */
 	uint32_t ranks, cut;
 	uint64_t records;
-	double sec; /* from MPI_Init() to the end, in the longest rank */
-	double calls_sec;    /* part of that spent in calls, mean over ranks */
+	double sec;	  /* from MPI_Init() to the end, in the longest rank */
+	double calls_sec; /* part of that spent in calls, mean over ranks */
 	/*
 	 * As mpiP defines them, without MPI_Finalize(); sums and maximum over
 	 * ranks.
@@ -72,7 +72,7 @@ struct np_trace_sum {
 	uint64_t collectives[NP_N_COLLECTIVES];
 	/* of rank 0, including the two that MPI predefines */
 	uint64_t communicators;
-	uint64_t not_followed;	/* number of unsupported calls of all ranks */
+	uint64_t not_followed; /* number of unsupported calls of all ranks */
 };
 int np_trace_sum(const struct np_trace_files *f, struct np_trace_sum *out,
 		 struct np_err *err);

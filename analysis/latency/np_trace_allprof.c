@@ -81,8 +81,8 @@ static uint64_t handle_address(uint32_t request, unsigned k)
 static int peer_of(const struct np_trace_comm *c,
 		   const struct np_trace_message *m)
 {
-	return !m->there || m->peer == NP_TRACE_ANY ?
-		       -1 : (int)c->member[m->peer];
+	return !m->there || m->peer == NP_TRACE_ANY ? -1 :
+						      (int)c->member[m->peer];
 }
 
 /* Writes MPI_Send, MPI_Recv or MPI_Sendrecv. */
@@ -96,25 +96,27 @@ static int write_blocking(struct out *o, const struct np_trace_event *ev)
 	    tag_of(o, 2 * c->number, in->tag, &from_tag))
 		return -ENOMEM;
 	if (out->there && in->there)
-		write_line(o, "Sendrecv", "0:%llu:" BYTE ":%d:%d:0:%llu:" BYTE
-		     ":%d:%d:%s:0", (unsigned long long)out->bytes, to,
-		     to_tag, (unsigned long long)in->bytes, from,
-		     from_tag, o->comm);
+		write_line(o, "Sendrecv",
+			   "0:%llu:" BYTE ":%d:%d:0:%llu:" BYTE ":%d:%d:%s:0",
+			   (unsigned long long)out->bytes, to, to_tag,
+			   (unsigned long long)in->bytes, from, from_tag,
+			   o->comm);
 	else if (out->there)
 		write_line(o, "Send", "0:%llu:" BYTE ":%d:%d:%s",
-		     (unsigned long long)out->bytes, to, to_tag, o->comm);
+			   (unsigned long long)out->bytes, to, to_tag, o->comm);
 	else if (in->there)
 		write_line(o, "Recv", "0:%llu:" BYTE ":%d:%d:%s:0",
-		     (unsigned long long)in->bytes, from, from_tag, o->comm);
+			   (unsigned long long)in->bytes, from, from_tag,
+			   o->comm);
 	return 0;
 }
 
 static void write_post(const struct out *o, const char *name, uint64_t bytes,
-		 int peer, int tag, uint64_t at)
+		       int peer, int tag, uint64_t at)
 {
 	write_line(o, name, "0:%llu:" BYTE ":%d:%d:%s:%llu",
-	     (unsigned long long)bytes, peer, tag, o->comm,
-	     (unsigned long long)at);
+		   (unsigned long long)bytes, peer, tag, o->comm,
+		   (unsigned long long)at);
 }
 
 /* Remembers how many handles a request uses. */
@@ -141,12 +143,12 @@ static int write_nonblocking(struct out *o, const struct np_trace_event *ev)
 		return -ENOMEM;
 	if (out->there)
 		write_post(o, "Isend", out->bytes, peer_of(c, out), tag,
-		     handle_address(ev->request, n++));
+			   handle_address(ev->request, n++));
 	if (tag_of(o, 2 * c->number, in->tag, &tag))
 		return -ENOMEM;
 	if (in->there)
 		write_post(o, "Irecv", in->bytes, peer_of(c, in), tag,
-		     handle_address(ev->request, n++));
+			   handle_address(ev->request, n++));
 	return set_handles(o, ev->request, n);
 }
 
@@ -159,7 +161,7 @@ static void write_waits(struct out *o, const struct np_trace_event *ev)
 
 		for (unsigned k = 0; k < n; k++)
 			write_line(o, "Wait", "%llu:0",
-			     (unsigned long long)handle_address(id, k));
+				   (unsigned long long)handle_address(id, k));
 		if (n)
 			o->used[id] = 0;
 	}
@@ -193,7 +195,7 @@ static int write_collective(struct out *o, const struct np_trace_event *ev)
 			   end);
 	else
 		write_line(o, name, "0:0:%llu:" BYTE ":3:%s",
-		     c == NP_REDUCE_SCATTER ? n / o->size : n, end);
+			   c == NP_REDUCE_SCATTER ? n / o->size : n, end);
 	return waits ? 0 : set_handles(o, ev->request, 1);
 }
 
@@ -214,15 +216,16 @@ static int write_as_messages(struct out *o, const struct np_trace_event *ev)
 		const struct np_step *s = &o->steps.step[i];
 
 		write_post(o, s->send ? "Isend" : "Irecv", s->bytes,
-		     (int)c->member[s->peer], tag, at + 8 * n++);
+			   (int)c->member[s->peer], tag, at + 8 * n++);
 		if (i + 1 == o->steps.n || s[1].round != s->round) {
 			write_line(o, "Waitall", "%zu:%llu:0", n,
-			     (unsigned long long)at);
+				   (unsigned long long)at);
 			n = 0;
 		}
 	}
-	return ev->request == NP_TRACE_NO_REQUEST ? 0 :
-	       set_handles(o, ev->request, 0);
+	return ev->request == NP_TRACE_NO_REQUEST ?
+		       0 :
+		       set_handles(o, ev->request, 0);
 }
 
 /*
@@ -234,8 +237,8 @@ static bool can_write_collective(const struct out *o,
 {
 	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
 
-	if (c->size != o->size || ev->n_list ||
-	    ev->collective >= NP_GATHERV || c->rank != o->rank ||
+	if (c->size != o->size || ev->n_list || ev->collective >= NP_GATHERV ||
+	    c->rank != o->rank ||
 	    (ev->collective == NP_REDUCE_SCATTER && ev->bytes % o->size))
 		return false;
 	for (uint32_t i = 0; i < o->size; i++)
@@ -246,7 +249,7 @@ static bool can_write_collective(const struct out *o,
 
 /* Writes one event. Its times follow from the gaps and lengths so far. */
 static int write_event(struct out *o, const struct np_trace_event *ev,
-	       struct np_err *err)
+		       struct np_err *err)
 {
 	int rc = 0;
 
@@ -297,8 +300,7 @@ static int write_rank(struct out *o, const char *from, struct np_err *err)
 		return rc;
 	np_trace_groups_rank(&o->groups);
 	o->end_ns = BEGIN_NS;
-	snprintf(o->comm, sizeof(o->comm), "%u,%u,%u", WORLD, o->rank,
-		 o->size);
+	snprintf(o->comm, sizeof(o->comm), "%u,%u,%u", WORLD, o->rank, o->size);
 	fprintf(o->f, "# netprof\nMPI_Init:-:0:0:%u.000\n", BEGIN_NS / 1000);
 	while (!rc) {
 		rc = np_trace_next(r, &ev);
@@ -312,13 +314,12 @@ static int write_rank(struct out *o, const char *from, struct np_err *err)
 
 /* Writes the file of one rank. */
 static int write_file(struct out *o, const char *from, const char *dir,
-		    struct np_err *err)
+		      struct np_err *err)
 {
 	char path[4096];
 	int rc;
 
-	snprintf(path, sizeof(path), "%s/pmpi-trace-rank-%u.txt", dir,
-		 o->rank);
+	snprintf(path, sizeof(path), "%s/pmpi-trace-rank-%u.txt", dir, o->rank);
 	o->f = fopen(path, "w");
 	if (!o->f)
 		return np_errf(err, -errno, "%s: %s", path, strerror(errno));

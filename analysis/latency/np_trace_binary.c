@@ -21,8 +21,8 @@ struct match {
 /* The reader of a binary trace. */
 struct binary {
 	struct np_trace_reader r; /* must be first */
-	uint64_t sum_ns; /* time since the beginning of the trace */
-	uint32_t *comm_size; /* by communicator; 0: does not exist */
+	uint64_t sum_ns;	  /* time since the beginning of the trace */
+	uint32_t *comm_size;	  /* by communicator; 0: does not exist */
 	size_t n_comms, comm_room;
 	uint32_t *member; /* of the communicator that was read last */
 	size_t member_room;
@@ -59,8 +59,7 @@ static uint64_t read_number(struct binary *b, uint64_t limit, const char *what)
 	}
 	if (v >= limit && !b->r.rc)
 		np_trace_fail(&b->r, "%s %llu: expected one below %llu", what,
-			       (unsigned long long)v,
-			       (unsigned long long)limit);
+			      (unsigned long long)v, (unsigned long long)limit);
 	return b->r.rc ? 0 : v;
 }
 
@@ -77,7 +76,7 @@ static uint32_t read_known_comm(struct binary *b, uint32_t *id)
 
 /* Reads a message. any: rank and tag are stored plus 1, and 0 is a wildcard. */
 static void read_message(struct binary *b, uint32_t size, bool any,
-		    struct np_trace_message *m)
+			 struct np_trace_message *m)
 {
 	uint64_t peer = read_number(b, size + (uint64_t)any, "rank");
 	uint64_t tag = read_number(b, (1ull << 31) + any, "tag");
@@ -90,7 +89,7 @@ static void read_message(struct binary *b, uint32_t size, bool any,
 
 /* Reads a message that may be absent. */
 static void read_optional_message(struct binary *b, uint32_t size, bool any,
-		  struct np_trace_message *m)
+				  struct np_trace_message *m)
 {
 	if (read_number(b, 2, "number of messages"))
 		read_message(b, size, any, m);
@@ -135,12 +134,13 @@ static void start(struct np_trace_reader *r, struct np_trace_request *q,
 		  struct np_trace_event *ev)
 {
 	const struct match *m = match_of(r, q);
-	bool wild = q->in.there && (q->in.peer == NP_TRACE_ANY ||
-				    q->in.tag == NP_TRACE_ANY);
+	bool wild = q->in.there &&
+		    (q->in.peer == NP_TRACE_ANY || q->in.tag == NP_TRACE_ANY);
 
 	ev->comm = q->comm;
 	ev->kind = q->out.there && q->in.there ? NP_TRACE_ISENDRECV :
-		   q->out.there ? NP_TRACE_ISEND : NP_TRACE_IRECV;
+		   q->out.there		       ? NP_TRACE_ISEND :
+						 NP_TRACE_IRECV;
 	ev->out = q->out;
 	ev->in = q->in;
 	if (wild && m->how == MATCHED) {
@@ -213,11 +213,12 @@ static void read_done(struct binary *b, uint64_t v)
 	uint64_t id = v / 4 - 1;
 	struct np_trace_request *q;
 	struct match m = { .how = cancelled ? CANCELLED :
-				  matched ? MATCHED : UNKNOWN };
+				  matched   ? MATCHED :
+					      UNKNOWN };
 
 	if (v < 4 || id >= b->r.n_requests || !b->r.request[id].active) {
 		np_trace_fail(&b->r, "request %llu is not active",
-			       (unsigned long long)id);
+			      (unsigned long long)id);
 		return;
 	}
 	q = &b->r.request[id];
@@ -258,7 +259,7 @@ static void read_list(struct binary *b, struct np_trace_event *ev,
 		return;
 	if (n != size) {
 		np_trace_fail(&b->r, "%llu sizes: expected %u",
-			       (unsigned long long)n, size);
+			      (unsigned long long)n, size);
 		return;
 	}
 	list = np_trace_list(&b->r, ev, n);
@@ -274,7 +275,7 @@ static void read_collective(struct binary *b, struct np_trace_event *ev)
 	uint32_t size;
 
 	ev->collective = (enum np_collective)read_number(b, NP_N_COLLECTIVES,
-						   "collective");
+							 "collective");
 	request = read_number(b, b->r.n_requests + 2, "request");
 	size = read_known_comm(b, &ev->comm);
 	root = read_number(b, size + 1ull, "root");
@@ -344,8 +345,8 @@ static void read_comm(struct binary *b, struct np_trace_event *ev)
 	ev->rank = (uint32_t)read_number(b, b->r.size, "rank");
 	ev->size = (uint32_t)read_number(b, b->r.size + 1ull, "size");
 	if (ev->rank >= ev->size)
-		np_trace_fail(&b->r, "rank %u: expected one below %u",
-			       ev->rank, ev->size);
+		np_trace_fail(&b->r, "rank %u: expected one below %u", ev->rank,
+			      ev->size);
 	if (new_comm(b, ev->comm, ev->size))
 		return;
 	runs = read_number(b, ev->size + 1ull, "number of runs");
@@ -464,7 +465,8 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 		return 0;
 	r->line++;
 	*ev = (struct np_trace_event){ .kind = (enum np_trace_kind)kind,
-		.line = r->line, .request = NP_TRACE_NO_REQUEST };
+				       .line = r->line,
+				       .request = NP_TRACE_NO_REQUEST };
 	if (kind >= NP_TRACE_N_KINDS)
 		return np_trace_fail(r,
 				     "record of kind %d: expected one below %d",
@@ -514,7 +516,11 @@ static int check_header(struct np_trace_reader *r,
 }
 
 const struct np_trace_form np_trace_binary = {
-	.bytes = sizeof(struct binary), .use_bytes = sizeof(struct match),
-	.begin = check_header, .next = next, .start = start,
-	.rewind = rewind_binary, .close = close_binary,
+	.bytes = sizeof(struct binary),
+	.use_bytes = sizeof(struct match),
+	.begin = check_header,
+	.next = next,
+	.start = start,
+	.rewind = rewind_binary,
+	.close = close_binary,
 };

@@ -25,7 +25,7 @@ struct dependencies {
 	struct dep {
 		uint32_t op;
 		enum np_dep_kind kind;
-	} *dep;
+	} * dep;
 	size_t n, room;
 };
 
@@ -38,13 +38,13 @@ struct build {
 	const struct np_trace_files *files;
 	const struct np_trace_options *o;
 	struct np_err *err;
-	int rc; /* the first error */
+	int rc;		    /* the first error */
 	struct np_graph *g; /* NULL: messages are only counted */
 	struct np_trace_groups groups;
 	uint64_t start_ns; /* when rank 0 began */
-	bool is_apart; /* some rank began long before or after it */
-	bool is_cut;  /* the trace of some rank ends early */
-	bool counted; /* messages were counted before */
+	bool is_apart;	   /* some rank began long before or after it */
+	bool is_cut;	   /* the trace of some rank ends early */
+	bool counted;	   /* messages were counted before */
 
 	/*
 	 * For each (sender, receiver, tag, context): how many sends and
@@ -54,7 +54,7 @@ struct build {
 	struct np_index ends;
 	struct {
 		uint32_t n[2], taken[2]; /* index 0: receives, 1: sends */
-	} *pairs; /* by number in ends */
+	} * pairs;			 /* by number in ends */
 	size_t n_pairs, pairs_room;
 
 	/* Of the current rank: */
@@ -155,7 +155,8 @@ static bool is_included(struct build *b, const struct np_graph_op *op)
 	const struct ends ends = {
 		.from = send ? b->rank : op->peer,
 		.to = send ? op->peer : b->rank,
-		.tag = op->tag, .context = op->context,
+		.tag = op->tag,
+		.context = op->context,
 	};
 
 	if (!b->g)
@@ -187,10 +188,12 @@ static struct np_graph_op op_of(const struct build *b,
 	const struct np_trace_comm *c = np_trace_comm(&b->groups, ev);
 
 	return (struct np_graph_op){
-		.kind = send ? NP_OP_SEND : NP_OP_RECV, .size = m->bytes,
+		.kind = send ? NP_OP_SEND : NP_OP_RECV,
+		.size = m->bytes,
 		.peer = m->peer == NP_TRACE_ANY ? NP_ANY : c->member[m->peer],
 		.tag = m->tag == NP_TRACE_ANY ? NP_ANY : m->tag,
-		.context = 2 * c->number, .line = line_of(ev),
+		.context = 2 * c->number,
+		.line = line_of(ev),
 	};
 }
 
@@ -204,8 +207,8 @@ static struct dependencies *request_of(struct build *b, uint32_t id)
 		no_memory(b);
 		return NULL;
 	}
-	memset(b->request + old, 0, (b->request_room - old) *
-	       sizeof(*b->request));
+	memset(b->request + old, 0,
+	       (b->request_room - old) * sizeof(*b->request));
 	return &b->request[id];
 }
 
@@ -263,8 +266,10 @@ static void add_rounds(struct build *b, const struct np_trace_event *ev,
 		const struct np_step *s = &b->steps.step[i];
 		struct np_graph_op op = {
 			.kind = s->send ? NP_OP_SEND : NP_OP_RECV,
-			.size = s->bytes, .peer = c->member[s->peer],
-			.tag = tag, .context = 2 * c->number + 1,
+			.size = s->bytes,
+			.peer = c->member[s->peer],
+			.tag = tag,
+			.context = 2 * c->number + 1,
 			.line = line_of(ev),
 		};
 
@@ -307,7 +312,8 @@ static void add_collective(struct build *b, const struct np_trace_event *ev)
 
 __attribute__((format(printf, 2, 3)))
 /* Passes a warning about the current rank to the caller. */
-static void warn(const struct build *b, const char *fmt, ...)
+static void
+warn(const struct build *b, const char *fmt, ...)
 {
 	char text[NP_ERR_LEN], line[2 * NP_ERR_LEN];
 	va_list ap;

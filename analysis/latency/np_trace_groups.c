@@ -43,7 +43,7 @@ static bool matches(const struct np_trace_group *k,
 
 /* Adds a group for a new communicator. */
 static int add_group(struct np_trace_groups *g, const struct np_trace_event *ev,
-	       struct np_err *err)
+		     struct np_err *err)
 {
 	size_t bytes = ev->size * sizeof(*ev->member);
 	uint32_t *copy;
@@ -58,8 +58,9 @@ static int add_group(struct np_trace_groups *g, const struct np_trace_event *ev,
 		free(copy);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
-	g->group[g->n++] = (struct np_trace_group){ .size = ev->size,
-		.member = memcpy(copy, ev->member, bytes) };
+	g->group[g->n++] = (struct np_trace_group){
+		.size = ev->size, .member = memcpy(copy, ev->member, bytes)
+	};
 	return 0;
 }
 
@@ -79,7 +80,8 @@ int np_trace_groups_add(struct np_trace_groups *g,
 		return rc;
 	g->group[i].alive = true;
 	g->comm[ev->comm] = (struct np_trace_comm){ (uint32_t)i, ev->rank,
-		ev->size, g->group[i].member };
+						    ev->size,
+						    g->group[i].member };
 	return 0;
 }
 
@@ -95,8 +97,11 @@ int np_trace_steps(const struct np_trace_groups *g,
 {
 	const struct np_trace_comm *c = np_trace_comm(g, ev);
 	struct np_collective_call k = {
-		.collective = ev->collective, .rank = c->rank,
-		.size = c->size, .root = ev->root, .bytes = ev->bytes,
+		.collective = ev->collective,
+		.rank = c->rank,
+		.size = c->size,
+		.root = ev->root,
+		.bytes = ev->bytes,
 		.blocks = ev->list,
 	};
 	uint64_t bytes = k.bytes;

@@ -22,7 +22,7 @@ struct np_trace_comm {
 struct np_trace_group {
 	uint32_t *member;
 	uint32_t size;
-	bool alive;		/* exists at the current rank */
+	bool alive; /* exists at the current rank */
 	/* collectives of the current rank on it so far */
 	uint32_t n_collectives;
 };

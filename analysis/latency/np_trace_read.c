@@ -37,10 +37,13 @@ static int open_at(const char *path, int flags, FILE **out,
 	int fd = np_read_open(path, flags, &st);
 
 	if (fd < 0)
-		return np_errf(err, fd, "%s: %s", path, fd == -EINVAL ?
-			       np_read_irregular(&st) : fd == -ELOOP ?
-			       "a symbolic link, which is not followed" :
-			       strerror(-fd));
+		return np_errf(
+			err, fd, "%s: %s", path,
+			fd == -EINVAL ?
+				np_read_irregular(&st) :
+			fd == -ELOOP ?
+				"a symbolic link, which is not followed" :
+				strerror(-fd));
 	*out = fdopen(fd, "r");
 	if (!*out) {
 		close(fd);
@@ -114,9 +117,13 @@ int np_trace_open(const char *path, uint32_t rank, uint32_t size,
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
 	fstat(fileno(f), &st);
-	*r = (struct np_trace_reader){ .form = form, .f = f, .rank = rank,
-		.size = size, .err = err, .path = path,
-		.bytes = (uint64_t)st.st_size };
+	*r = (struct np_trace_reader){ .form = form,
+				       .f = f,
+				       .rank = rank,
+				       .size = size,
+				       .err = err,
+				       .path = path,
+				       .bytes = (uint64_t)st.st_size };
 	rc = form->begin(r, &h, got);
 	if (!rc) {
 		start_pass(r, false);
@@ -201,8 +208,8 @@ bool np_trace_is(const char *path)
 }
 
 /* Reads the header of a trace; *got: bytes of it that exist. */
-static int read_header(const char *path, struct np_trace_header *h,
-		       size_t *got, struct np_err *err)
+static int read_header(const char *path, struct np_trace_header *h, size_t *got,
+		       struct np_err *err)
 {
 	FILE *f;
 	int rc = open_file(path, &f, h, got, err);
@@ -222,8 +229,9 @@ static int check_kind(const char *path, struct np_err *err)
 	size_t got;
 	int rc = read_header(path, &h, &got, err);
 
-	return rc ? rc : np_kind_check((const char *)&h, got, NP_KIND_TRACE,
-				       path, err);
+	return rc ? rc :
+		    np_kind_check((const char *)&h, got, NP_KIND_TRACE, path,
+				  err);
 }
 
 /*
@@ -281,7 +289,7 @@ static bool split_name(const char *name, struct numbered *n)
 }
 
 static bool same_name(const char *a, const struct numbered *na, const char *b,
-		  const struct numbered *nb)
+		      const struct numbered *nb)
 {
 	return na->prefix == nb->prefix && !strncmp(a, b, na->prefix) &&
 	       !strcmp(a + na->suffix, b + nb->suffix);
@@ -289,7 +297,7 @@ static bool same_name(const char *a, const struct numbered *na, const char *b,
 
 /* Stores the path of a rank. Missing ranks are NULL. */
 static int add_path(struct np_trace_files *f, size_t *room, const char *dir,
-	       const char *name, uint32_t rank)
+		    const char *name, uint32_t rank)
 {
 	size_t old = *room;
 	char *path;
@@ -328,7 +336,7 @@ static int refuse_lap2(const char *dir, const char *name, struct np_err *err)
  * file.
  */
 static int collect_files(const char *dir, const char *like,
-		   struct np_trace_files *f, struct np_err *err)
+			 struct np_trace_files *f, struct np_err *err)
 {
 	char first[NAME_MAX + 1] = "";
 	struct numbered first_parts, n;
@@ -379,7 +387,7 @@ static int collect_files(const char *dir, const char *like,
  * Rank 0 determines the number of ranks; further files are from an earlier run.
  */
 static int check_ranks(struct np_trace_files *f, const char *path,
-		 struct np_err *err)
+		       struct np_err *err)
 {
 	uint32_t size = 0;
 	int rc;

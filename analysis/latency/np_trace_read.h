@@ -38,9 +38,9 @@ struct np_trace_event {
 	 * any rank that was never completed, is LOCAL.
 	 */
 	enum np_trace_kind kind;
-	uint64_t gap_ns;   /* from the end of the previous event */
+	uint64_t gap_ns; /* from the end of the previous event */
 	uint64_t length_ns;
-	uint64_t line;	   /* or number of the record: 1, 2, 3 ... */
+	uint64_t line; /* or number of the record: 1, 2, 3 ... */
 	uint32_t request;
 	uint32_t comm;
 	struct np_trace_message out, in;

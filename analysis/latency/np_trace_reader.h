@@ -20,7 +20,7 @@ struct np_trace_reader {
 	const struct np_trace_form *form;
 	FILE *f;
 	const char *path;
-	uint64_t bytes; /* size of the file */
+	uint64_t bytes;	   /* size of the file */
 	uint64_t start_ns; /* see np_trace_start_ns() */
 	uint32_t rank, size;
 	bool whole;

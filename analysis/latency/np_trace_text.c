@@ -81,7 +81,7 @@ static const struct call_form calls[] = {
 #define COLLECTIVE(name, args, which) \
 	{ name, NP_TRACE_COLLECTIVE, args, which, 0 }, \
 	{ "I" name, NP_TRACE_COLLECTIVE, args "q", which, 0 }
-/* clang-format on */
+	/* clang-format on */
 	COLLECTIVE("barrier", "c", NP_BARRIER),
 	COLLECTIVE("bcast", ".ntrc", NP_BCAST),
 	COLLECTIVE("gather", ".nt.ntrc", NP_GATHER),
@@ -103,11 +103,28 @@ static const struct call_form calls[] = {
 
 /* Patterns of calls that send messages, but are not supported. */
 static const char *const unsupported[] = {
-	"alltoallw", "ialltoallw", "neighbor_*", "ineighbor_*", "*_init",
-	"isendrecv*", "mrecv", "imrecv", "put", "rput", "get", "rget",
-	"accumulate", "raccumulate", "get_accumulate", "rget_accumulate",
-	"fetch_and_op", "compare_and_swap", "intercomm_create", "comm_spawn*",
-	"comm_connect", "comm_accept",
+	"alltoallw",
+	"ialltoallw",
+	"neighbor_*",
+	"ineighbor_*",
+	"*_init",
+	"isendrecv*",
+	"mrecv",
+	"imrecv",
+	"put",
+	"rput",
+	"get",
+	"rget",
+	"accumulate",
+	"raccumulate",
+	"get_accumulate",
+	"rget_accumulate",
+	"fetch_and_op",
+	"compare_and_swap",
+	"intercomm_create",
+	"comm_spawn*",
+	"comm_connect",
+	"comm_accept",
 };
 
 /* Names of collectives are in lower case in the table. */
@@ -150,11 +167,11 @@ static int parse_number(char **at, int64_t *v)
 }
 
 /* Error about a field with an unexpected value. */
-static int wrong(struct np_trace_reader *r, const char *what,
-		 const char *field, const char *expected)
+static int wrong(struct np_trace_reader *r, const char *what, const char *field,
+		 const char *expected)
 {
 	return np_trace_fail(r, "%s \"%.40s\": expected %s", what, field,
-			      expected);
+			     expected);
 }
 
 /* Takes the size from a datatype. */
@@ -172,7 +189,7 @@ static int take_type(struct np_trace_reader *r, char *field,
 
 /* Parses a communicator. */
 static int take_communicator(struct np_trace_reader *r, char *field,
-		     struct arguments *a)
+			     struct arguments *a)
 {
 	char *at;
 
@@ -193,9 +210,12 @@ static int take_number(struct np_trace_reader *r, char letter, char *field,
 	int64_t v;
 
 	if (parse_number(&at, &v) || *at)
-		return wrong(r, letter == 'p' ? "rank" : letter == 'g' ? "tag" :
-			     letter == 'r' ? "root" : "count", field,
-			     "a number");
+		return wrong(r,
+			     letter == 'p' ? "rank" :
+			     letter == 'g' ? "tag" :
+			     letter == 'r' ? "root" :
+					     "count",
+			     field, "a number");
 	if (letter == 'n')
 		a->n[a->n_n++] = v;
 	else if (letter == 'p')
@@ -229,7 +249,8 @@ static int take_arg(struct np_trace_reader *r, char letter, char *field,
 	case 'q':
 		a->request = strtoull(field, &at, 10);
 		return at == field || *at ?
-			wrong(r, "request", field, "a number") : 0;
+			       wrong(r, "request", field, "a number") :
+			       0;
 	default:
 		return take_number(r, letter, field, a);
 	}
@@ -240,7 +261,7 @@ static int take_arg(struct np_trace_reader *r, char letter, char *field,
  * -EINVAL.
  */
 static int read_arguments(struct np_trace_reader *r, const struct call_form *c,
-		 char **field, size_t n, struct arguments *a)
+			  char **field, size_t n, struct arguments *a)
 {
 	size_t i = 0;
 
@@ -272,7 +293,8 @@ static int parse_time(struct np_trace_reader *r, const char *text, uint64_t *ns)
 			part += digit * (unsigned)(*end - '0');
 	*ns = us * 1000 + part;
 	return errno || us > UINT64_MAX / 4000 || *end ?
-		       wrong(r, "time", text, "a number") : 0;
+		       wrong(r, "time", text, "a number") :
+		       0;
 }
 
 /* Bytes of n elements of a size; 0 with an error if that is impossible. */
@@ -281,7 +303,7 @@ static uint64_t total_bytes(struct np_trace_reader *r, int64_t n, int64_t size)
 	if (n >= 0 && (!size || n <= (int64_t)(NP_TRACE_MAX / (uint64_t)size)))
 		return (uint64_t)n * (uint64_t)size;
 	np_trace_fail(r, "%lld times %lld bytes: expected 0 to 2^52",
-		       (long long)n, (long long)size);
+		      (long long)n, (long long)size);
 	return 0;
 }
 
@@ -291,8 +313,8 @@ static uint64_t total_bytes(struct np_trace_reader *r, int64_t n, int64_t size)
  * Returns 0 or -EINVAL.
  */
 static int make_message(struct np_trace_reader *r, bool mpich,
-		    const struct arguments *a, unsigned i, bool receives,
-		    struct np_trace_message *m)
+			const struct arguments *a, unsigned i, bool receives,
+			struct np_trace_message *m)
 {
 	unsigned k = i && a->n_n > 1;
 	int64_t any = mpich ? -2 : -1, none = mpich ? -1 : -2;
@@ -303,11 +325,11 @@ static int make_message(struct np_trace_reader *r, bool mpich,
 		return r->rc;
 	if (peer != any && (peer < 0 || peer >= a->comm_size))
 		return np_trace_fail(r, "rank %lld: expected 0 to %lld",
-				      (long long)peer,
-				      (long long)a->comm_size - 1);
+				     (long long)peer,
+				     (long long)a->comm_size - 1);
 	if (tag < (receives ? -1 : 0) || tag > INT32_MAX)
 		return np_trace_fail(r, "tag %lld: expected 0 to 2^31 - 1",
-				      (long long)tag);
+				     (long long)tag);
 	m->there = true;
 	m->peer = peer == any ? NP_TRACE_ANY : (uint32_t)peer;
 	m->tag = tag < 0 ? NP_TRACE_ANY : (uint32_t)tag;
@@ -343,7 +365,7 @@ struct text {
 	char *text;
 	size_t room;
 	bool reported[NP_ARRAY_SIZE(unsupported)];
-	bool mpich, has_world; /* MPI_COMM_WORLD was seen */
+	bool mpich, has_world;	   /* MPI_COMM_WORLD was seen */
 	uint64_t end_ns, start_ns; /* of the previous call; of the first call */
 	uint64_t work, max_work;   /* number of requests examined */
 	/* size of a request handle, 4 or 8; 0: not known yet */
@@ -435,7 +457,9 @@ static void post_later(struct text *t, const struct arguments *a,
 	if (q)
 		*q = (struct np_trace_request){
 			.persistent = ev->out.there || ev->in.there,
-			.comm = ev->comm, .out = ev->out, .in = ev->in,
+			.comm = ev->comm,
+			.out = ev->out,
+			.in = ev->in,
 		};
 }
 
@@ -458,7 +482,7 @@ static void take_message(struct text *t, const struct arguments *a,
 			kind == NP_TRACE_RECV_INIT;
 
 	if (make_message(&t->r, t->mpich, a, 0, receives,
-			    receives ? &ev->in : &ev->out) ||
+			 receives ? &ev->in : &ev->out) ||
 	    (kind == NP_TRACE_SENDRECV &&
 	     make_message(&t->r, t->mpich, a, 1, true, &ev->in)))
 		return;
@@ -481,8 +505,8 @@ static unsigned handle_bytes(struct text *t, const struct arguments *a)
 		return t->handle_bytes ? t->handle_bytes : 8;
 	for (unsigned i = 1; i < 64 && i < a->n_requests; i++)
 		for (unsigned k = 0; k < 2; k++) {
-			struct np_trace_request *q = request_at(t,
-				a->request + (uint64_t)i * (4 + 4 * k));
+			struct np_trace_request *q = request_at(
+				t, a->request + (uint64_t)i * (4 + 4 * k));
 
 			hits[k] += q && (q->active || q->persistent);
 		}
@@ -535,8 +559,8 @@ static int take_requests(struct text *t, const struct call_form *c,
 
 	t->r.n_ids = t->r.next_id = 0;
 	for (int64_t i = 0; !rc && i < a->n_requests; i++) {
-		struct np_trace_request *q = request_at(t, a->request +
-							(uint64_t)i * bytes);
+		struct np_trace_request *q =
+			request_at(t, a->request + (uint64_t)i * bytes);
 
 		if (c->kind == NP_TRACE_WAIT ? !ends(t, q, !c->may_leave) :
 					       !q || !q->persistent)
@@ -551,7 +575,7 @@ static int take_requests(struct text *t, const struct call_form *c,
 
 /* Reads counts such as "4,4,8" as bytes per rank. */
 static void read_counts(struct text *t, const struct arguments *a,
-		      struct np_trace_event *ev)
+			struct np_trace_event *ev)
 {
 	size_t n = (size_t)a->comm_size;
 	unsigned of_type = ev->collective == NP_GATHERV ||
@@ -566,8 +590,7 @@ static void read_counts(struct text *t, const struct arguments *a,
 				&t->r,
 				"counts: expected %zu separated by commas", n);
 		else
-			list[i] = total_bytes(&t->r, count,
-						a->size[of_type]);
+			list[i] = total_bytes(&t->r, count, a->size[of_type]);
 	}
 }
 
@@ -580,9 +603,9 @@ static void read_sizes(struct text *t, const struct arguments *a,
 			(c == NP_GATHER && a->root == a->comm_rank) ||
 			c == NP_ALLGATHER || c == NP_ALLTOALL;
 	unsigned n = side && a->n_n > 1, k = side && a->n_t > 1;
-	bool lists = a->list && (c == NP_ALLGATHER || c == NP_ALLTOALLV ||
-				c == NP_REDUCE_SCATTER ||
-				a->root == a->comm_rank);
+	bool lists = a->list &&
+		     (c == NP_ALLGATHER || c == NP_ALLTOALLV ||
+		      c == NP_REDUCE_SCATTER || a->root == a->comm_rank);
 
 	if (c == NP_SCATTERV)
 		k = 1;
@@ -592,8 +615,8 @@ static void read_sizes(struct text *t, const struct arguments *a,
 		ev->bytes = 0;
 		read_counts(t, a, ev);
 	} else if (c == NP_REDUCE_SCATTER) {
-		ev->bytes = total_bytes(&t->r, (int64_t)ev->bytes,
-					  a->comm_size);
+		ev->bytes =
+			total_bytes(&t->r, (int64_t)ev->bytes, a->comm_size);
 	}
 }
 
@@ -603,8 +626,7 @@ static void take_collective(struct text *t, const struct arguments *a,
 {
 	if (a->root < 0 || a->root >= a->comm_size) {
 		np_trace_fail(&t->r, "root %lld: expected 0 to %lld",
-			       (long long)a->root,
-			       (long long)a->comm_size - 1);
+			      (long long)a->root, (long long)a->comm_size - 1);
 		return;
 	}
 	ev->root = (uint32_t)a->root;
@@ -614,8 +636,8 @@ static void take_collective(struct text *t, const struct arguments *a,
 }
 
 /* Handles a call by its kind. */
-static void take_call(struct text *t, const struct call_form *c,
-		      char **field, size_t n, struct np_trace_event *ev)
+static void take_call(struct text *t, const struct call_form *c, char **field,
+		      size_t n, struct np_trace_event *ev)
 {
 	struct np_trace_request *q;
 	struct arguments a;
@@ -724,7 +746,8 @@ static int take_line(struct text *t, struct np_trace_event *ev)
 			&t->r, "\"%.40s\": expected MPI_NAME:BEGIN:...:END",
 			t->text);
 	*ev = (struct np_trace_event){ .kind = NP_TRACE_LOCAL,
-		.line = t->r.line, .request = NP_TRACE_NO_REQUEST };
+				       .line = t->r.line,
+				       .request = NP_TRACE_NO_REQUEST };
 	c = find_call(field[0] + 4);
 	if (take_times(t, field[1], field[n - 1], ev))
 		return t->r.rc;
@@ -740,7 +763,8 @@ static void give_comm(struct text *t, struct np_trace_event *ev)
 {
 	t->held = *ev;
 	*ev = (struct np_trace_event){ .kind = NP_TRACE_COMM,
-		.line = t->r.line, .comm = t->held.comm };
+				       .line = t->r.line,
+				       .comm = t->held.comm };
 	ev->member = t->alone ? t->member + t->r.rank : t->member;
 	ev->size = t->alone ? 1 : t->r.size;
 	ev->rank = t->alone ? 0 : t->r.rank;
@@ -853,7 +877,11 @@ static int begin(struct np_trace_reader *r, const struct np_trace_header *h,
 }
 
 const struct np_trace_form np_trace_text = {
-	.bytes = sizeof(struct text), .use_bytes = sizeof(uint64_t),
-	.begin = begin, .next = next, .start = start,
-	.rewind = rewind_text, .close = close_text,
+	.bytes = sizeof(struct text),
+	.use_bytes = sizeof(uint64_t),
+	.begin = begin,
+	.next = next,
+	.start = start,
+	.rewind = rewind_text,
+	.close = close_text,
 };

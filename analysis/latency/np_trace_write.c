@@ -22,9 +22,9 @@
 #define WINDOW (1u << 20) /* bytes mapped at a time */
 #define RESERVE 64	  /* bytes reserved for the last record, FULL */
 #define HEAD_BYTES 32 /* upper bound on bytes of a record without its numbers */
-#define VARINT_BYTES 10	  /* bytes of the longest number */
+#define VARINT_BYTES 10 /* bytes of the longest number */
 #define RING NP_TRACE_RING_BYTES
-#define CHUNK (RING / 4)  /* after this many bytes the saver is told */
+#define CHUNK (RING / 4) /* after this many bytes the saver is told */
 /*
  * A program waits this long for the file to be created, when all ranks of the
  * node ask at the same time, and this long in all its life for the saver to
@@ -52,8 +52,9 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (o && o->map && at >= o->map && at < o->map + o->map_bytes &&
-	    mmap(o->map, o->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE |
-		 MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
+	    mmap(o->map, o->map_bytes, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != MAP_FAILED) {
 		o->lost = true;
 		errno = saved;
 		return;
@@ -105,8 +106,8 @@ static uint64_t within_limit(uint64_t most)
 {
 	struct rlimit size;
 
-	if (!getrlimit(RLIMIT_FSIZE, &size) &&
-	    size.rlim_cur != RLIM_INFINITY && size.rlim_cur < most)
+	if (!getrlimit(RLIMIT_FSIZE, &size) && size.rlim_cur != RLIM_INFINITY &&
+	    size.rlim_cur < most)
 		most = size.rlim_cur;
 	return most;
 }
@@ -158,8 +159,8 @@ static bool map_at(struct np_trace_out *o, uint64_t offset, size_t bytes)
 		return false;
 	if (o->map)
 		munmap(o->map, o->map_bytes);
-	o->at = map + (o->at ? (uint64_t)(o->at - o->map) + o->offset - offset :
-		       0);
+	o->at = map +
+		(o->at ? (uint64_t)(o->at - o->map) + o->offset - offset : 0);
 	o->map = map;
 	o->map_bytes = bytes;
 	o->stop = map + bytes - RESERVE;
@@ -183,7 +184,8 @@ int np_trace_out_open(struct np_trace_out *o, int dir,
 	uint64_t most;
 	char name[32];
 
-	*o = (struct np_trace_out){ .fd = -1, .end_ns = now_ns,
+	*o = (struct np_trace_out){ .fd = -1,
+				    .end_ns = now_ns,
 				    .max_bytes = max_bytes };
 	most = limit_of(o);
 	if (!most)
@@ -229,8 +231,9 @@ static int make_ring(struct np_trace_out *o, int *fd)
 		return -ENOMEM;
 	o->written = (uint64_t *)map;
 	o->map = o->at = map + page;
-	if (mmap(o->map + RING, RING, prot, MAP_SHARED | MAP_FIXED |
-		 MAP_POPULATE, *fd, (off_t)page) == MAP_FAILED)
+	if (mmap(o->map + RING, RING, prot,
+		 MAP_SHARED | MAP_FIXED | MAP_POPULATE, *fd,
+		 (off_t)page) == MAP_FAILED)
 		return -ENOMEM;
 	o->stop = o->map + (most < CHUNK ? most : CHUNK) - RESERVE;
 	return 0;
@@ -247,7 +250,8 @@ static int send_request(const struct np_trace_out *o, const char *const field[],
 				.cmsg_level = SOL_SOCKET,
 				.cmsg_type = SCM_RIGHTS } };
 	struct iovec part;
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = CMSG_LEN(sizeof(int)) };
 	char *text = NULL;
@@ -334,8 +338,10 @@ int np_trace_out_pass(struct np_trace_out *o, int socket, const char *dir,
 	int ring = -1, rc;
 
 	umask(was);
-	*o = (struct np_trace_out){ .fd = socket, .ring = true,
-				    .wait_ms = OPEN_MS, .end_ns = now_ns,
+	*o = (struct np_trace_out){ .fd = socket,
+				    .ring = true,
+				    .wait_ms = OPEN_MS,
+				    .end_ns = now_ns,
 				    .max_bytes = max_bytes };
 	snprintf(rank, sizeof(rank), "%u", h->rank);
 	snprintf(mask, sizeof(mask), "%o", (unsigned)was);
@@ -358,9 +364,10 @@ static int send_position(struct np_trace_out *o)
 {
 	uint64_t n = o->offset + (uint64_t)(o->at - o->map);
 
-	return is_open(o) && send(o->fd, &n, sizeof(n), MSG_DONTWAIT |
-				       MSG_NOSIGNAL) == sizeof(n) ?
-		       read_copied(o) : -EPIPE;
+	return is_open(o) && send(o->fd, &n, sizeof(n),
+				  MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(n) ?
+		       read_copied(o) :
+		       -EPIPE;
 }
 
 /* Makes room for a record of this size in the ring; false if there is none. */
@@ -384,8 +391,8 @@ static bool make_ring_room(struct np_trace_out *o, size_t bytes)
 		o->at -= RING;
 		o->offset += RING;
 	}
-	o->stop = o->at + (room < bytes + CHUNK ? room : bytes + CHUNK) -
-		  RESERVE;
+	o->stop =
+		o->at + (room < bytes + CHUNK ? room : bytes + CHUNK) - RESERVE;
 	return true;
 }
 
@@ -419,7 +426,7 @@ static inline uint8_t *write_varint(uint8_t *p, uint64_t v)
  * records.
  */
 static void finish_record(struct np_trace_out *o, enum np_trace_kind kind,
-		   uint8_t *end)
+			  uint8_t *end)
 {
 	__atomic_store_n(o->at, (uint8_t)kind, __ATOMIC_RELEASE);
 	o->at = end;
@@ -473,7 +480,7 @@ static bool make_room(struct np_trace_out *o, size_t bytes)
 
 /* Writes the times of a record and makes room for n numbers. NULL: no room. */
 static inline uint8_t *begin_record(struct np_trace_out *o, uint64_t start_ns,
-			     uint64_t end_ns, size_t n)
+				    uint64_t end_ns, size_t n)
 {
 	size_t need = HEAD_BYTES + n * VARINT_BYTES;
 	uint8_t *p;

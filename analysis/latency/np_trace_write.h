@@ -30,11 +30,11 @@ struct np_trace_out {
 	uint64_t poll_ns;   /* start of that record */
 	/* position after the last record, for the reader of the ring */
 	uint64_t *written, unread;
-	bool ring;	    /* map is a ring (np_trace_ring.h), fd a socket */
-	uint64_t copied;    /* position up to which the ring was copied */
+	bool ring;	 /* map is a ring (np_trace_ring.h), fd a socket */
+	uint64_t copied; /* position up to which the ring was copied */
 	/* of fd: the program may have closed it, and reused its number */
 	uint64_t device, inode;
-	int wait_ms;	    /* how long to wait for the saver, from now on */
+	int wait_ms; /* how long to wait for the saver, from now on */
 	int fd;
 	volatile bool lost; /* the file was truncated, or cannot be written */
 };

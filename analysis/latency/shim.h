@@ -56,18 +56,18 @@ void shim_leave(void);
 uint64_t *shim_list(size_t n);
 
 /* Body of a wrapper: calls the MPI, records, and returns the MPI's result. */
-#define SHIM_FOLLOW(call, record)	      \
-	do {				      \
-		struct shim_call c_;	      \
-		int rc_;		      \
-		if (!shim_enter(&c_))	      \
-			return call;	      \
-		rc_ = call;		      \
-		if (shim_end(&c_, rc_)) {     \
-			record;		      \
-			shim_leave();	      \
-		}			      \
-		return rc_;		      \
+#define SHIM_FOLLOW(call, record) \
+	do { \
+		struct shim_call c_; \
+		int rc_; \
+		if (!shim_enter(&c_)) \
+			return call; \
+		rc_ = call; \
+		if (shim_end(&c_, rc_)) { \
+			record; \
+			shim_leave(); \
+		} \
+		return rc_; \
 	} while (0)
 
 /*

@@ -41,8 +41,7 @@ static struct shim_comm *add(MPI_Comm comm)
 		free_ids = ids;
 		room = want;
 	}
-	comms[n_comms] = (struct shim_comm){ .handle = comm,
-		.id = SHIM_INTER };
+	comms[n_comms] = (struct shim_comm){ .handle = comm, .id = SHIM_INTER };
 	return &comms[n_comms++];
 }
 
@@ -112,7 +111,7 @@ static int *ranks_of(MPI_Comm comm, int size)
  * with the same ranks. Intercommunicators keep the number SHIM_INTER.
  */
 static void number_comm(const struct shim_call *c, struct shim_comm *k,
-		    MPI_Comm like)
+			MPI_Comm like)
 {
 	int inter = 0, *rank;
 

@@ -6,18 +6,20 @@
  */
 
 /* Describes one message of a call from the arguments of that call. */
-#define MESSAGE(n, type, peer_, tag_) (&(struct shim_message){ \
-	.comm = comm, .peer = peer_, .tag = tag_, \
-	.bytes = bytes(n, type) })
+#define MESSAGE(n, type, peer_, tag_) \
+	(&(struct shim_message){ .comm = comm, \
+				 .peer = peer_, \
+				 .tag = tag_, \
+				 .bytes = bytes(n, type) })
 
 /* Defines a blocking send. */
 #define SEND(name) \
-WRAP(name)(const void *buf, COUNT n, MPI_Datatype type, int dest, int tag, \
-	   MPI_Comm comm) \
-{ \
-	SHIM_FOLLOW(REAL(name)(buf, n, type, dest, tag, comm), \
-		    shim_send(&c_, MESSAGE(n, type, dest, tag))); \
-}
+	WRAP(name)(const void *buf, COUNT n, MPI_Datatype type, int dest, \
+		   int tag, MPI_Comm comm) \
+	{ \
+		SHIM_FOLLOW(REAL(name)(buf, n, type, dest, tag, comm), \
+			    shim_send(&c_, MESSAGE(n, type, dest, tag))); \
+	}
 SEND(Send)
 SEND(Bsend)
 SEND(Ssend)
@@ -59,13 +61,14 @@ WRAP(Sendrecv_replace)(void *buf, COUNT n, MPI_Datatype type, int dest,
 
 /* Defines a call that returns a request: nonblocking or persistent. */
 #define POST(name, qualifier, kind) \
-WRAP(name)(qualifier void *buf, COUNT n, MPI_Datatype type, int peer, int tag, \
-	   MPI_Comm comm, MPI_Request *request) \
-{ \
-	SHIM_FOLLOW(REAL(name)(buf, n, type, peer, tag, comm, request), \
-		    shim_post(&c_, kind, MESSAGE(n, type, peer, tag), \
-			      *request)); \
-}
+	WRAP(name)(qualifier void *buf, COUNT n, MPI_Datatype type, int peer, \
+		   int tag, MPI_Comm comm, MPI_Request *request) \
+	{ \
+		SHIM_FOLLOW(REAL(name)(buf, n, type, peer, tag, comm, \
+				       request), \
+			    shim_post(&c_, kind, MESSAGE(n, type, peer, tag), \
+				      *request)); \
+	}
 POST(Isend, const, NP_TRACE_ISEND)
 POST(Ibsend, const, NP_TRACE_ISEND)
 POST(Issend, const, NP_TRACE_ISEND)
@@ -86,8 +89,7 @@ WRAP(Isendrecv)(const void *sbuf, COUNT sn, MPI_Datatype stype, int dest,
 	SHIM_FOLLOW(REAL(Isendrecv)(sbuf, sn, stype, dest, stag, rbuf, rn,
 				    rtype, source, rtag, comm, request),
 		    shim_post_both(&c_, MESSAGE(sn, stype, dest, stag),
-				   MESSAGE(rn, rtype, source, rtag),
-				   *request));
+				   MESSAGE(rn, rtype, source, rtag), *request));
 }
 
 WRAP(Isendrecv_replace)(void *buf, COUNT n, MPI_Datatype type, int dest,
@@ -128,8 +130,7 @@ static uint64_t *C(blocks)(const struct shim_call *c, MPI_Comm comm,
 	uint64_t *list = n ? shim_list(BEFORE + n) : NULL;
 
 	for (size_t i = 0; list && i < n; i++)
-		list[BEFORE + i] = bytes(counts[i],
-					      types ? types[i] : type);
+		list[BEFORE + i] = bytes(counts[i], types ? types[i] : type);
 	return list;
 }
 
@@ -168,93 +169,83 @@ WRAP(iname)(UNPACK ARGS, MPI_Comm comm, MPI_Request *request) \
 #define OWN(there) ((there) == MPI_IN_PLACE ? GOT : SENT)
 
 BOTH(Bcast, Ibcast, (void *buf, COUNT n, MPI_Datatype type, int root_),
-     (buf, n, type, root_),
-     .which = NP_BCAST, .rooted = true, .root = root_,
+     (buf, n, type, root_), .which = NP_BCAST, .rooted = true, .root = root_,
      .sent = bytes(n, type))
 BOTH(Gather, Igather,
      (const void *sbuf, COUNT sn, MPI_Datatype stype, void *rbuf, COUNT rn,
       MPI_Datatype rtype, int root_),
-     (sbuf, sn, stype, rbuf, rn, rtype, root_),
-     .which = NP_GATHER, .rooted = true, .root = root_,
-     .sent = AT_ROOT ? GOT : SENT)
+     (sbuf, sn, stype, rbuf, rn, rtype, root_), .which = NP_GATHER,
+     .rooted = true, .root = root_, .sent = AT_ROOT ? GOT : SENT)
 BOTH(Gatherv, Igatherv,
      (const void *sbuf, COUNT sn, MPI_Datatype stype, void *rbuf,
       const COUNT *rn, const DISPL *at, MPI_Datatype rtype, int root_),
-     (sbuf, sn, stype, rbuf, rn, at, rtype, root_),
-     .which = NP_GATHERV, .rooted = true, .root = root_,
-     .sent = AT_ROOT ? 0 : SENT,
+     (sbuf, sn, stype, rbuf, rn, at, rtype, root_), .which = NP_GATHERV,
+     .rooted = true, .root = root_, .sent = AT_ROOT ? 0 : SENT,
      .list = AT_ROOT ? C(blocks)(&c_, comm, rn, rtype, NULL) : NULL)
 BOTH(Scatter, Iscatter,
      (const void *sbuf, COUNT sn, MPI_Datatype stype, void *rbuf, COUNT rn,
       MPI_Datatype rtype, int root_),
-     (sbuf, sn, stype, rbuf, rn, rtype, root_),
-     .which = NP_SCATTER, .rooted = true, .root = root_,
-     .sent = AT_ROOT ? SENT : GOT)
+     (sbuf, sn, stype, rbuf, rn, rtype, root_), .which = NP_SCATTER,
+     .rooted = true, .root = root_, .sent = AT_ROOT ? SENT : GOT)
 BOTH(Scatterv, Iscatterv,
      (const void *sbuf, const COUNT *sn, const DISPL *at, MPI_Datatype stype,
       void *rbuf, COUNT rn, MPI_Datatype rtype, int root_),
-     (sbuf, sn, at, stype, rbuf, rn, rtype, root_),
-     .which = NP_SCATTERV, .rooted = true, .root = root_,
-     .sent = AT_ROOT ? 0 : GOT,
+     (sbuf, sn, at, stype, rbuf, rn, rtype, root_), .which = NP_SCATTERV,
+     .rooted = true, .root = root_, .sent = AT_ROOT ? 0 : GOT,
      .list = AT_ROOT ? C(blocks)(&c_, comm, sn, stype, NULL) : NULL)
 BOTH(Allgather, Iallgather,
      (const void *sbuf, COUNT sn, MPI_Datatype stype, void *rbuf, COUNT rn,
       MPI_Datatype rtype),
-     (sbuf, sn, stype, rbuf, rn, rtype),
-     .which = NP_ALLGATHER, .sent = OWN(sbuf))
+     (sbuf, sn, stype, rbuf, rn, rtype), .which = NP_ALLGATHER,
+     .sent = OWN(sbuf))
 BOTH(Allgatherv, Iallgatherv,
      (const void *sbuf, COUNT sn, MPI_Datatype stype, void *rbuf,
       const COUNT *rn, const DISPL *at, MPI_Datatype rtype),
-     (sbuf, sn, stype, rbuf, rn, at, rtype),
-     .which = NP_ALLGATHER,
+     (sbuf, sn, stype, rbuf, rn, at, rtype), .which = NP_ALLGATHER,
      .list = C(blocks)(&c_, comm, rn, rtype, NULL))
 BOTH(Alltoall, Ialltoall,
      (const void *sbuf, COUNT sn, MPI_Datatype stype, void *rbuf, COUNT rn,
       MPI_Datatype rtype),
-     (sbuf, sn, stype, rbuf, rn, rtype),
-     .which = NP_ALLTOALL, .sent = OWN(sbuf))
+     (sbuf, sn, stype, rbuf, rn, rtype), .which = NP_ALLTOALL,
+     .sent = OWN(sbuf))
 BOTH(Alltoallv, Ialltoallv,
      (const void *sbuf, const COUNT *sn, const DISPL *sat, MPI_Datatype stype,
       void *rbuf, const COUNT *rn, const DISPL *rat, MPI_Datatype rtype),
-     (sbuf, sn, sat, stype, rbuf, rn, rat, rtype),
-     .which = NP_ALLTOALLV,
-     .list = sbuf == MPI_IN_PLACE ?
-	C(blocks)(&c_, comm, rn, rtype, NULL) :
-	C(blocks)(&c_, comm, sn, stype, NULL))
+     (sbuf, sn, sat, stype, rbuf, rn, rat, rtype), .which = NP_ALLTOALLV,
+     .list = sbuf == MPI_IN_PLACE ? C(blocks)(&c_, comm, rn, rtype, NULL) :
+				    C(blocks)(&c_, comm, sn, stype, NULL))
 BOTH(Alltoallw, Ialltoallw,
      (const void *sbuf, const COUNT *sn, const DISPL *sat,
-      const MPI_Datatype *stype, void *rbuf, const COUNT *rn,
-      const DISPL *rat, const MPI_Datatype *rtype),
-     (sbuf, sn, sat, stype, rbuf, rn, rat, rtype),
-     .which = NP_ALLTOALLV,
+      const MPI_Datatype *stype, void *rbuf, const COUNT *rn, const DISPL *rat,
+      const MPI_Datatype *rtype),
+     (sbuf, sn, sat, stype, rbuf, rn, rat, rtype), .which = NP_ALLTOALLV,
      .list = sbuf == MPI_IN_PLACE ?
-	C(blocks)(&c_, comm, rn, MPI_DATATYPE_NULL, rtype) :
-	C(blocks)(&c_, comm, sn, MPI_DATATYPE_NULL, stype))
+		     C(blocks)(&c_, comm, rn, MPI_DATATYPE_NULL, rtype) :
+		     C(blocks)(&c_, comm, sn, MPI_DATATYPE_NULL, stype))
 BOTH(Reduce, Ireduce,
      (const void *sbuf, void *rbuf, COUNT n, MPI_Datatype type, MPI_Op op,
       int root_),
-     (sbuf, rbuf, n, type, op, root_),
-     .which = NP_REDUCE, .rooted = true, .root = root_,
-     .sent = bytes(n, type))
+     (sbuf, rbuf, n, type, op, root_), .which = NP_REDUCE, .rooted = true,
+     .root = root_, .sent = bytes(n, type))
 
 #define REDUCTION(name, iname, which_) \
-BOTH(name, iname, \
-     (const void *sbuf, void *rbuf, COUNT n, MPI_Datatype type, MPI_Op op), \
-     (sbuf, rbuf, n, type, op), .which = which_, .sent = bytes(n, type))
+	BOTH(name, iname, \
+	     (const void *sbuf, void *rbuf, COUNT n, MPI_Datatype type, \
+	      MPI_Op op), \
+	     (sbuf, rbuf, n, type, op), .which = which_, \
+	     .sent = bytes(n, type))
 REDUCTION(Allreduce, Iallreduce, NP_ALLREDUCE)
 REDUCTION(Scan, Iscan, NP_SCAN)
 REDUCTION(Exscan, Iexscan, NP_EXSCAN)
 #undef REDUCTION
 BOTH(Reduce_scatter_block, Ireduce_scatter_block,
      (const void *sbuf, void *rbuf, COUNT n, MPI_Datatype type, MPI_Op op),
-     (sbuf, rbuf, n, type, op),
-     .which = NP_REDUCE_SCATTER,
+     (sbuf, rbuf, n, type, op), .which = NP_REDUCE_SCATTER,
      .sent = bytes(n, type) * (uint64_t)shim_comm(&c_, comm)->size)
 BOTH(Reduce_scatter, Ireduce_scatter,
      (const void *sbuf, void *rbuf, const COUNT *rn, MPI_Datatype type,
       MPI_Op op),
-     (sbuf, rbuf, rn, type, op),
-     .which = NP_REDUCE_SCATTER,
+     (sbuf, rbuf, rn, type, op), .which = NP_REDUCE_SCATTER,
      .list = C(blocks)(&c_, comm, rn, type, NULL))
 
 #undef BOTH

@@ -20,13 +20,14 @@
 
 /* All of them; an MPI may lack some. */
 #define ALL_BUT_INIT(X) \
-	SHIM_COUNTED(X) SHIM_REST(X) SHIM_COUNTED_4(X) SHIM_PLAIN_4(X) \
-	SHIM_LARGE(X)
+	SHIM_COUNTED(X) \
+	SHIM_REST(X) SHIM_COUNTED_4(X) SHIM_PLAIN_4(X) SHIM_LARGE(X)
 
 #if defined(__x86_64__)
 #define JUMP(name) "endbr64\n\tjmp *np_slot_" #name "(%rip)\n"
 #elif defined(__aarch64__)
-#define JUMP(name) "hint 34\n\tadrp x16, np_slot_" #name "\n" \
+#define JUMP(name) \
+	"hint 34\n\tadrp x16, np_slot_" #name "\n" \
 	"\tldr x16, [x16, :lo12:np_slot_" #name "]\n\tbr x16\n"
 #else
 #error "libnetprof-mpi: this processor is not known here"
@@ -52,17 +53,19 @@ typedef int call_f(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
 		   intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
 
 #define FIRST_CALL(name) \
-static call_f first_##name; \
-SLOT(name, (void *)first_##name) \
-static int first_##name(intptr_t a, intptr_t b, intptr_t c, intptr_t d, \
-			intptr_t e, intptr_t f, intptr_t g, intptr_t h, \
-			intptr_t i, intptr_t j, intptr_t k, intptr_t l) \
-{ \
-	resolve(); \
-	return np_slot_##name == (void *)first_##name ? NO_MPI : \
-		((call_f *)np_slot_##name)(a, b, c, d, e, f, g, h, i, j, k, \
-					   l); \
-}
+	static call_f first_##name; \
+	SLOT(name, (void *)first_##name) \
+	static int first_##name(intptr_t a, intptr_t b, intptr_t c, \
+				intptr_t d, intptr_t e, intptr_t f, \
+				intptr_t g, intptr_t h, intptr_t i, \
+				intptr_t j, intptr_t k, intptr_t l) \
+	{ \
+		resolve(); \
+		return np_slot_##name == (void *)first_##name ? \
+			       NO_MPI : \
+			       ((call_f *)np_slot_##name)(a, b, c, d, e, f, g, \
+							  h, i, j, k, l); \
+	}
 ALL_BUT_INIT(FIRST_CALL)
 
 /* In the slot of a call that the MPI lacks. */
@@ -75,8 +78,9 @@ static int no_call(void)
 	__asm__(".text\n.globl MPI_" #name "\n.globl PMPI_" #name "\n" \
 		".type MPI_" #name ", %function\n" \
 		".type PMPI_" #name ", %function\n" \
-		"MPI_" #name ":\nPMPI_" #name ":\n\t" JUMP(name) \
-		".size MPI_" #name ", . - MPI_" #name "\n");
+		"MPI_" #name ":\nPMPI_" #name \
+		":\n\t" JUMP(name) ".size MPI_" #name ", . - MPI_" #name \
+				   "\n");
 ALL_BUT_INIT(STUB)
 
 static const struct {
@@ -85,7 +89,7 @@ static const struct {
 } calls[] = {
 #define CALL(name) { #name, &np_slot_##name },
 	ALL_BUT_INIT(CALL)
-	SHIM_INIT(CALL) /* resolve() is done when these are filled in */
+		SHIM_INIT(CALL) /* resolve() is done when these are filled in */
 };
 #define N_CALLS (sizeof(calls) / sizeof(calls[0]))
 
@@ -135,8 +139,8 @@ static void open_mpi(void)
 	for (size_t i = 0; i < found.n; i++) {
 		/* Make its symbols global, as the wrappers need them. */
 		if (!mpi && found.path[i])
-			mpi = dlopen(found.path[i], RTLD_LAZY | RTLD_NOLOAD |
-				     RTLD_GLOBAL);
+			mpi = dlopen(found.path[i],
+				     RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
 		if (mpi && !dlsym(mpi, "PMPI_Get_library_version")) {
 			dlclose(mpi);
 			mpi = NULL;
@@ -149,7 +153,10 @@ static void open_mpi(void)
 static const char *wrappers_for(const char *version)
 {
 	static const char *const mpich[] = {
-		"MPICH", "MVAPICH", "Intel(R) MPI", "CRAY MPICH",
+		"MPICH",
+		"MVAPICH",
+		"Intel(R) MPI",
+		"CRAY MPICH",
 	};
 
 	if (!strncmp(version, "Open MPI", 8))
@@ -246,16 +253,18 @@ static void remove_self(char *list)
 __attribute__((constructor)) static void leave_containers(void)
 {
 	static const char *const container_starters[] = {
-		"apptainer", "singularity", "starter", "podman", "docker",
-		"nerdctl", "enroot", "shifter", "ch-run", "sarus", "bwrap",
-		"runc", "crun", "chroot", "unshare", "nsenter", "proot",
-		"slurmstepd",
+		"apptainer", "singularity", "starter",	  "podman", "docker",
+		"nerdctl",   "enroot",	    "shifter",	  "ch-run", "sarus",
+		"bwrap",     "runc",	    "crun",	  "chroot", "unshare",
+		"nsenter",   "proot",	    "slurmstepd",
 	};
 	const char *name = program_invocation_short_name;
 	char *list = getenv("LD_PRELOAD");
 
-	for (size_t i = 0; list && i < sizeof(container_starters) /
-				       sizeof(container_starters[0]); i++) {
+	for (size_t i = 0;
+	     list &&
+	     i < sizeof(container_starters) / sizeof(container_starters[0]);
+	     i++) {
 		if (strcmp(name, container_starters[i]))
 			continue;
 		remove_self(list);

@@ -34,7 +34,7 @@ static size_t n_wild; /* active requests with a wildcard or a pending cancel */
 static struct row {
 	int64_t first;
 	int64_t *end; /* where the number of another request is appended */
-} *rows;
+} * rows;
 
 /* The row of a handle in a table of n rows; n is a power of two. */
 static struct row *row_of(struct row *all, int64_t n, MPI_Request handle)
@@ -153,8 +153,8 @@ static uint64_t *put_open_message(uint64_t *p, const struct shim_message *m)
 
 /* Writes a message that may be absent, with the function put. */
 static uint64_t *put_optional(uint64_t *p, const struct shim_message *m,
-		       uint64_t *(*put)(uint64_t *,
-					const struct shim_message *))
+			      uint64_t *(*put)(uint64_t *,
+					       const struct shim_message *))
 {
 	*p++ = m->peer != MPI_PROC_NULL;
 	return m->peer != MPI_PROC_NULL ? put(p, m) : p;

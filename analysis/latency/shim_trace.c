@@ -33,7 +33,7 @@ struct np_trace_out shim_out = { .fd = -1 };
 
 /* threaded: calls may come from several threads at the same time */
 static bool recording, threaded;
-static pid_t owner; /* the process that records */
+static pid_t owner;		 /* the process that records */
 static volatile uint64_t *calls; /* successful calls */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -75,8 +75,9 @@ static void print_error(const char *text)
  */
 static void complain(int rank, const char *dir, int rc)
 {
-	const char *why = rc == NO_SAVER ? "netprof-saver is not running" :
-			  rc == -ETIMEDOUT ? "does not answer" : strerror(-rc);
+	const char *why = rc == NO_SAVER   ? "netprof-saver is not running" :
+			  rc == -ETIMEDOUT ? "does not answer" :
+					     strerror(-rc);
 	const char *on_node = getenv("SLURM_LOCALID");
 	char text[512];
 
@@ -122,7 +123,8 @@ static int open_file(const char *dir, const struct np_trace_header *h)
 static int open_trace(int rank, int size, const char *dir)
 {
 	struct np_trace_header h = {
-		.rank = (uint32_t)rank, .size = (uint32_t)size,
+		.rank = (uint32_t)rank,
+		.size = (uint32_t)size,
 		.flags = threaded ? NP_TRACE_THREADS : 0,
 		.start_ns = now_ns(CLOCK_REALTIME),
 	};
@@ -144,7 +146,7 @@ static int open_trace(int rank, int size, const char *dir)
 					 keep ? keep : "", &h, max_bytes(size),
 					 now_ns(CLOCK_MONOTONIC));
 	return sub || (in_job && holder != HIDDEN_UID) ? NO_SAVER :
-						       open_file(dir, &h);
+							 open_file(dir, &h);
 }
 
 /* In the child of fork(): the file is mapped by the parent. */
@@ -193,8 +195,8 @@ void shim_stop(const struct shim_call *c)
 		pthread_mutex_lock(&lock); /* shim_leave() follows */
 	if (!recording)
 		return;
-	np_trace_out_put(&shim_out, NP_TRACE_FINALIZE, c->start_ns,
-			 c->start_ns, NULL, 0);
+	np_trace_out_put(&shim_out, NP_TRACE_FINALIZE, c->start_ns, c->start_ns,
+			 NULL, 0);
 	recording = false;
 	np_trace_out_close(&shim_out);
 }

@@ -17,8 +17,9 @@
 #include "shim_calls.h"
 
 #if MPI_VERSION >= 4
-#define ALL(X) SHIM_COUNTED(X) SHIM_PLAIN(X) \
-	SHIM_COUNTED_4(X) SHIM_PLAIN_4(X) SHIM_LARGE(X)
+#define ALL(X) \
+	SHIM_COUNTED(X) \
+	SHIM_PLAIN(X) SHIM_COUNTED_4(X) SHIM_PLAIN_4(X) SHIM_LARGE(X)
 #else
 #define ALL(X) SHIM_COUNTED(X) SHIM_PLAIN(X)
 #endif
@@ -32,7 +33,9 @@ ALL(OWN_CALL)
 /* A receive with a wildcard needs a status, even if the caller ignores it. */
 #define STATUS(source, tag, status, own) \
 	(IGNORED(status) && ((source) == MPI_ANY_SOURCE || \
-			     (tag) == MPI_ANY_TAG) ? (own) : (status))
+			     (tag) == MPI_ANY_TAG) ? \
+		 (own) : \
+		 (status))
 
 /* MPI 4.1 has renamed it. */
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION > 0)
@@ -151,16 +154,17 @@ WRAP(Finalize)(void)
 WRAP(Barrier)(MPI_Comm comm)
 {
 	SHIM_FOLLOW(real_Barrier(comm),
-		    collective(&c_, &(struct collective){
-			.which = NP_BARRIER, .comm = comm }));
+		    collective(&c_, &(struct collective){ .which = NP_BARRIER,
+							  .comm = comm }));
 }
 
 WRAP(Ibarrier)(MPI_Comm comm, MPI_Request *request)
 {
 	SHIM_FOLLOW(real_Ibarrier(comm, request),
-		    collective(&c_, &(struct collective){
-			.which = NP_BARRIER, .comm = comm,
-			.request = request }));
+		    collective(&c_,
+			       &(struct collective){ .which = NP_BARRIER,
+						     .comm = comm,
+						     .request = request }));
 }
 
 WRAP(Start)(MPI_Request *request)
@@ -175,15 +179,18 @@ WRAP(Startall)(int n, MPI_Request *request)
 
 /* A matched probe counts as the receive of the message. */
 static void record_matched_probe(const struct shim_call *c, MPI_Comm comm,
-		  const MPI_Status *st)
+				 const MPI_Status *st)
 {
 	int n = 0;
 
 	if (PMPI_Get_count(st, MPI_BYTE, &n) || n < 0)
 		n = 0;
-	shim_recv(c, &(struct shim_message){ .comm = comm,
-		.peer = st->MPI_SOURCE, .tag = st->MPI_TAG,
-		.bytes = (uint64_t)n }, st);
+	shim_recv(c,
+		  &(struct shim_message){ .comm = comm,
+					  .peer = st->MPI_SOURCE,
+					  .tag = st->MPI_TAG,
+					  .bytes = (uint64_t)n },
+		  st);
 }
 
 WRAP(Mprobe)(int source, int tag, MPI_Comm comm, MPI_Message *message,
@@ -332,8 +339,10 @@ static void record_agreement(const struct shim_call *c, MPI_Comm comm,
 	const struct shim_call end = { c->end_ns, c->end_ns };
 
 	for (int i = 0; i < rounds; i++)
-		collective(i ? &end : c, &(struct collective){
-			.which = NP_ALLREDUCE, .comm = comm, .sent = 8 });
+		collective(i ? &end : c,
+			   &(struct collective){ .which = NP_ALLREDUCE,
+						 .comm = comm,
+						 .sent = 8 });
 }
 
 /* All ranks of the parent create the communicator. */
@@ -374,13 +383,13 @@ MAKE(Cart_sub, ROUNDS(2), (const int *remain), (remain))
 MAKE(Graph_create, ROUNDS(2),
      (int n, const int *index, const int *edges, int reorder),
      (n, index, edges, reorder))
-MAKE(Dist_graph_create, ROUNDS(2), (int n, const int *from, const int *degrees,
-			 const int *to, const int *weights, MPI_Info info,
-			 int reorder),
+MAKE(Dist_graph_create, ROUNDS(2),
+     (int n, const int *from, const int *degrees, const int *to,
+      const int *weights, MPI_Info info, int reorder),
      (n, from, degrees, to, weights, info, reorder))
 MAKE(Dist_graph_create_adjacent, ROUNDS(2),
-     (int n_in, const int *in, const int *in_weights, int n_out,
-      const int *out, const int *out_weights, MPI_Info info, int reorder),
+     (int n_in, const int *in, const int *in_weights, int n_out, const int *out,
+      const int *out_weights, MPI_Info info, int reorder),
      (n_in, in, in_weights, n_out, out, out_weights, info, reorder))
 #undef MAKE
 
@@ -434,17 +443,17 @@ GONE(Comm_disconnect)
  * the arguments of each; surplus ones are passed on unread.
  */
 #define NOT_FOLLOWED(name) \
-static int wrap_##name(intptr_t a, intptr_t b, intptr_t c, intptr_t d, \
-		       intptr_t e, intptr_t f, intptr_t g, intptr_t h, \
-		       intptr_t i, intptr_t j) \
-{ \
-	int (*real)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, \
-		    intptr_t, intptr_t, intptr_t, intptr_t, intptr_t) = \
-		(void *)real_##name; \
-	\
-	SHIM_FOLLOW(real(a, b, c, d, e, f, g, h, i, j), \
-		    shim_unsupported(&c_, "MPI_" #name)); \
-}
+	static int wrap_##name(intptr_t a, intptr_t b, intptr_t c, intptr_t d, \
+			       intptr_t e, intptr_t f, intptr_t g, intptr_t h, \
+			       intptr_t i, intptr_t j) \
+	{ \
+		int (*real)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, \
+			    intptr_t, intptr_t, intptr_t, intptr_t, \
+			    intptr_t) = (void *)real_##name; \
+\
+		SHIM_FOLLOW(real(a, b, c, d, e, f, g, h, i, j), \
+			    shim_unsupported(&c_, "MPI_" #name)); \
+	}
 SHIM_NOT_FOLLOWED(NOT_FOLLOWED)
 #if MPI_VERSION >= 4
 SHIM_NOT_FOLLOWED_4(NOT_FOLLOWED)
@@ -464,8 +473,8 @@ static const struct shim_wrapper wrappers[] = {
 	{ NULL, NULL },
 };
 
-__attribute__((visibility("default")))
-const struct shim_wrapper *np_shim_bind(shim_find_f *find);
+__attribute__((visibility("default"))) const struct shim_wrapper *
+np_shim_bind(shim_find_f *find);
 
 const struct shim_wrapper *np_shim_bind(shim_find_f *find)
 {

@@ -38,7 +38,7 @@ struct result {
 	const struct method *method; /* as requested */
 	char *range; /* argument of --customers; NULL: as in the file */
 	uint64_t first, last, step;
-	double bytes; /* limit of memory */
+	double bytes;		  /* limit of memory */
 	double share[MAX_SHARES]; /* percentiles requested, 0 .. 1 */
 	size_t n_shares;
 	const char *path;
@@ -77,11 +77,13 @@ static struct class get_class(const struct result *q, size_t row, size_t c)
 	const struct np_qn_class *class = &q->n.net.class[c];
 	const struct np_qn_solution *s = &q->row[row].s;
 	struct class k = {
-		.name = class->name, .x_per_sec = s->x_per_sec[c],
+		.name = class->name,
+		.x_per_sec = s->x_per_sec[c],
 		.arrivals_per_sec = class->arrivals_per_sec,
 		.customers = c == q->changes ? q->row[row].customers :
 					       class->customers,
-		.response_sec = NAN, .cycle_sec = NAN,
+		.response_sec = NAN,
+		.cycle_sec = NAN,
 	};
 
 	if (k.customers || k.arrivals_per_sec > 0) {
@@ -98,10 +100,13 @@ get_class_at_station(const struct result *q, size_t row, size_t c, size_t k)
 	const struct np_qn_solution *s = &q->row[row].s;
 	size_t i = c * q->n.net.n_stations + k;
 	struct class_at_station p = {
-		.station = st->name, .class = q->n.net.class[c].name,
-		.present = s->present[i], .utilisation = s->utilisation[i],
+		.station = st->name,
+		.class = q->n.net.class[c].name,
+		.present = s->present[i],
+		.utilisation = s->utilisation[i],
 		.x_per_sec = s->x_per_sec[c] * st->visits[c],
-		.residence_sec = s->residence_sec[i], .per_visit_sec = NAN,
+		.residence_sec = s->residence_sec[i],
+		.per_visit_sec = NAN,
 	};
 
 	if (s->x_per_sec[c] > 0 && st->visits[c] > 0)
@@ -113,9 +118,12 @@ get_class_at_station(const struct result *q, size_t row, size_t c, size_t k)
 static const char *kind_of(const struct np_qn_station *st)
 {
 	switch (st->kind) {
-	case NP_QN_DELAY: return "delay";
-	case NP_QN_LOADED: return "load-dependent";
-	default: return st->servers > 1 ? "multi-server" : "queueing";
+	case NP_QN_DELAY:
+		return "delay";
+	case NP_QN_LOADED:
+		return "load-dependent";
+	default:
+		return st->servers > 1 ? "multi-server" : "queueing";
 	}
 }
 
@@ -279,8 +287,9 @@ static void print_range(const struct result *q)
 		print_class(&k);
 		cli_print_number(cli_percent,
 				 any ? utilisation_of(q, i, best) : NAN, 12);
-		printf("  %s\n", any ? short_name(q->n.net.station[best].name,
-						  name) : "-");
+		printf("  %s\n",
+		       any ? short_name(q->n.net.station[best].name, name) :
+			     "-");
 	}
 }
 
@@ -343,7 +352,7 @@ static void put_class(json_object *list, const struct result *q, size_t row,
 
 		cli_put_computed(one, "share", q->share[i]);
 		cli_put_computed(one, "response_sec",
-			q->row[row].percentile[c * q->n_shares + i]);
+				 q->row[row].percentile[c * q->n_shares + i]);
 	}
 	at = cli_put_array(j, "stations");
 	for (size_t i = 0; i < q->n.net.n_stations; i++)
@@ -437,8 +446,7 @@ static struct np_panel *add_panel(struct np_figure *f, const struct result *q,
 /* Adds the panel of throughputs, with their bounds. */
 static void add_throughput(struct np_figure *f, const struct result *q)
 {
-	struct np_panel *p = add_panel(f, q, "Throughput",
-				       "Throughput (1/s)");
+	struct np_panel *p = add_panel(f, q, "Throughput", "Throughput (1/s)");
 	struct np_shape *s;
 
 	if (!p)
@@ -466,8 +474,8 @@ static void add_throughput(struct np_figure *f, const struct result *q)
  */
 static void add_responses(struct np_figure *f, const struct result *q)
 {
-	struct np_panel *p = add_panel(f, q, "Response time",
-				       "Response time (s)");
+	struct np_panel *p =
+		add_panel(f, q, "Response time", "Response time (s)");
 	double least = INFINITY, most = 0;
 	struct np_shape *s;
 
@@ -482,9 +490,10 @@ static void add_responses(struct np_figure *f, const struct result *q)
 					q->n_shares ? name : NULL);
 		for (size_t i = 0; i < q->n_rows; i++) {
 			const struct row *at = &q->row[i];
-			double sec = line ? at->percentile[q->changes *
-						q->n_shares + line - 1] :
-				     at->s.response_sec[q->changes];
+			double sec =
+				line ? at->percentile[q->changes * q->n_shares +
+						      line - 1] :
+				       at->s.response_sec[q->changes];
 
 			if (sec > 0) {
 				least = fmin(least, sec);
@@ -526,8 +535,7 @@ static void add_utilisation(struct np_figure *f, const struct result *q)
 
 /* Adds a panel of stacked bars: the value of each class at each station. */
 static void add_bars(struct np_figure *f, const struct result *q,
-		     const char *title, const char *label,
-		     const double *value)
+		     const char *title, const char *label, const double *value)
 {
 	struct np_panel *p = np_figure_add_panel(f, title);
 	const struct np_qn *net = &q->n.net;
@@ -589,8 +597,8 @@ static int draw_figure(const struct result *q, const char *path)
 #define MAX_BYTES (1u << 30) /* default of --memory */
 #define MAX_STEPS 1e11	     /* several minutes */
 #define MAX_ROWS 10000
-#define CYCLES 1000000 /* of all simulations for percentiles together */
-#define LEAST_CYCLES 5000 /* of each simulation */
+#define CYCLES 1000000	    /* of all simulations for percentiles together */
+#define LEAST_CYCLES 5000   /* of each simulation */
 #define MAX_KEPT 268435456. /* bytes of all solutions */
 
 static const struct method methods[] = {
@@ -713,9 +721,10 @@ static int take_range(const struct cli_cmd *self, struct result *q)
 		return 0;
 	}
 	if (!equals && net->n_classes > 1)
-		return cli_usage(self, "--customers=%.64s: expected CLASS=%.64s"
-				 ", as there are %zu", q->range, q->range,
-				 net->n_classes);
+		return cli_usage(self,
+				 "--customers=%.64s: expected CLASS=%.64s"
+				 ", as there are %zu",
+				 q->range, q->range, net->n_classes);
 	while (equals && q->changes < net->n_classes &&
 	       (strncmp(net->class[q->changes].name, q->range, len) ||
 		net->class[q->changes].name[len]))
@@ -740,8 +749,8 @@ static int count_rows(const struct cli_cmd *self, const struct result *q,
 {
 	const struct np_qn *net = &q->n.net;
 	uint64_t rows = (q->last - q->first) / q->step + 1;
-	double each = 24.0 * (double)(net->n_stations + 1) *
-		      (double)net->n_classes;
+	double each =
+		24.0 * (double)(net->n_stations + 1) * (double)net->n_classes;
 
 	if (rows > MAX_ROWS || (double)rows * each > MAX_KEPT)
 		return cli_usage(self,
@@ -754,8 +763,7 @@ static int count_rows(const struct cli_cmd *self, const struct result *q,
 }
 
 /* Rejects percentiles where no output has them. */
-static int check_percentiles(const struct cli_cmd *self,
-			     const struct result *q,
+static int check_percentiles(const struct cli_cmd *self, const struct result *q,
 			     const struct cli_options *o, size_t n)
 {
 	if (!q->n_shares || o->format == CLI_JSON)
@@ -779,8 +787,8 @@ static int check_percentiles(const struct cli_cmd *self,
  */
 static int solve_one(struct result *q, struct row *row)
 {
-	const struct np_qn_cost max = { q->bytes, MAX_STEPS /
-						  (double)q->n_rows };
+	const struct np_qn_cost max = { q->bytes,
+					MAX_STEPS / (double)q->n_rows };
 	const struct method *m = q->method;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
@@ -798,10 +806,14 @@ static int solve_one(struct result *q, struct row *row)
 		row->percentile = calloc(q->n_shares * q->n.net.n_classes,
 					 sizeof(*row->percentile));
 		rc = row->percentile ?
-		     np_qn_percentiles(&q->n.net, q->n_rows > CYCLES / LEAST_CYCLES ?
-				       LEAST_CYCLES : CYCLES / q->n_rows,
-				       q->share, q->n_shares, row->percentile,
-				       &err) : -ENOMEM;
+			     np_qn_percentiles(
+				     &q->n.net,
+				     q->n_rows > CYCLES / LEAST_CYCLES ?
+					     LEAST_CYCLES :
+					     CYCLES / q->n_rows,
+				     q->share, q->n_shares, row->percentile,
+				     &err) :
+			     -ENOMEM;
 		if (rc)
 			return cli_fail("%s: %s", q->path, err.text);
 	}
@@ -833,8 +845,9 @@ static int solve(const struct cli_cmd *self, struct result *q,
 	}
 	if (rc)
 		return rc;
-	return o->plot ? draw_figure(q, o->plot) :
-	       o->format ? print_data(q, o->format) : print_text(q);
+	return o->plot	 ? draw_figure(q, o->plot) :
+	       o->format ? print_data(q, o->format) :
+			   print_text(q);
 }
 
 /* Reads the network, solves it, and frees everything. */
@@ -864,23 +877,23 @@ const struct cli_cmd cmd_qn = {
 	.name = "qn",
 	.args = "[OPTION]... FILE",
 	.help = "solve a queueing network",
-	.text =
-"Solves the queueing network in FILE, netprof-qn(5): throughput, response\n"
-"times, and the customers at each station.\n\n"
-"  --method=M         exact (default): mean value analysis, or convolution if\n"
-"                     stations have several servers or are load-dependent;\n"
-"                     convolution; schweitzer, linearizer: approximations for\n"
-"                     many classes and customers\n"
-"  --customers=[CLASS=]N, [CLASS=]FIRST-LAST[:STEP]\n"
-"                     use other numbers of customers than in FILE\n"
-"  --memory=SIZE      limit of memory (1G); reject networks that need more\n"
-"  --percentile=P,... also print percentiles of the response time\n"
-"  --plot=FILE        draw a figure instead: .svg, .png or .pdf\n"
-"  --json, --parsable output for programs; --parsable (-P) as in sacct",
-	.examples =
-"  netprof qn web.json\n"
-"  netprof qn --customers=1-21:5 web.json\n",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.required_arg = "a file, netprof-qn(5)", .max_args = 1,
+	.text = "Solves the queueing network in FILE, netprof-qn(5): throughput, response\n"
+		"times, and the customers at each station.\n\n"
+		"  --method=M         exact (default): mean value analysis, or convolution if\n"
+		"                     stations have several servers or are load-dependent;\n"
+		"                     convolution; schweitzer, linearizer: approximations for\n"
+		"                     many classes and customers\n"
+		"  --customers=[CLASS=]N, [CLASS=]FIRST-LAST[:STEP]\n"
+		"                     use other numbers of customers than in FILE\n"
+		"  --memory=SIZE      limit of memory (1G); reject networks that need more\n"
+		"  --percentile=P,... also print percentiles of the response time\n"
+		"  --plot=FILE        draw a figure instead: .svg, .png or .pdf\n"
+		"  --json, --parsable output for programs; --parsable (-P) as in sacct",
+	.examples = "  netprof qn web.json\n"
+		    "  netprof qn --customers=1-21:5 web.json\n",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
+	.own = options,
+	.required_arg = "a file, netprof-qn(5)",
+	.max_args = 1,
 	.run = run_qn,
 };

@@ -57,7 +57,7 @@ struct scale {
 
 /* ---- Reports of netprof scale: text, JSON and tables ---- */
 
-#define BAR 40 /* columns of a stacked bar */
+#define BAR 40	   /* columns of a stacked bar */
 #define MODEL (-1) /* in place of a baseline */
 
 static const char *const baselines[N_BASELINES] = {
@@ -67,7 +67,8 @@ static const char *const baselines[N_BASELINES] = {
 };
 
 static const char *const variants[] = {
-	[NP_FOUR_PUBLISHED] = "published", [NP_FOUR_CONSISTENT] = "consistent",
+	[NP_FOUR_PUBLISHED] = "published",
+	[NP_FOUR_CONSISTENT] = "consistent",
 };
 
 /* "beyond,negative", or "". */
@@ -94,7 +95,7 @@ static const char *format_flags(unsigned flags, char *buf, size_t len)
 static double error_of(const struct scale_run *r, int baseline)
 {
 	double sec = baseline == MODEL ? r->others.four.wall_sec :
-						   r->baseline_sec[baseline];
+					 r->baseline_sec[baseline];
 
 	return sec / r->run.app_sec - 1;
 }
@@ -122,7 +123,10 @@ static const char *format_error(double miss, char buf[CLI_NUMBER_LEN])
 	double p = 100 * miss, size = fabs(p);
 
 	snprintf(buf, CLI_NUMBER_LEN, size < 1e7 ? "%+.*f %%" : "%+.*g %%",
-		 size < 99.95 ? 1 : size < 1e7 ? 0 : 3, size < 0.05 ? 0 : p);
+		 size < 99.95 ? 1 :
+		 size < 1e7   ? 0 :
+				3,
+		 size < 0.05 ? 0 : p);
 	return buf;
 }
 
@@ -202,8 +206,8 @@ static const char *const heavy[] = { "\u2591", "\u2592", "\u2593", "\u2588" };
 /* Prints a stacked bar of the components, scaled to the longest run. */
 static void print_stack(double processes, const struct np_four *f, double most)
 {
-	const double part[] = { f->switch_sec, f->contention_sec,
-				f->active_sec, f->compute_sec };
+	const double part[] = { f->switch_sec, f->contention_sec, f->active_sec,
+				f->compute_sec };
 	double sum = 0;
 	int column = 0;
 
@@ -327,8 +331,8 @@ static void print_predictions(const struct scale *s)
 		print_interval(a->low_sec, a->high_sec, 18);
 		putchar('\n');
 		if (a->flags)
-			printf("%9s %s\n", "", format_flags(a->flags, flags,
-							      sizeof(flags)));
+			printf("%9s %s\n", "",
+			       format_flags(a->flags, flags, sizeof(flags)));
 	}
 }
 
@@ -386,8 +390,7 @@ static void put_predicted(json_object *in, const struct np_scaled_run *p)
 	cli_put_computed(in, "predicted_sec", p->four.wall_sec);
 	cli_put_computed(in, "low_sec", p->low_sec);
 	cli_put_computed(in, "high_sec", p->high_sec);
-	cli_put_text(in, "flags", format_flags(p->flags, flags,
-						  sizeof(flags)));
+	cli_put_text(in, "flags", format_flags(p->flags, flags, sizeof(flags)));
 }
 
 /* Adds the remarks about a report to the JSON output. */
@@ -397,8 +400,8 @@ static void put_notes(json_object *in, unsigned notes)
 
 	for (unsigned n = 1; n <= NP_MPIP_NO_VERSION; n <<= 1)
 		if (notes & n)
-			cli_append_text(list, np_mpip_note_text(
-						      (enum np_mpip_note)n));
+			cli_append_text(
+				list, np_mpip_note_text((enum np_mpip_note)n));
 }
 
 /* Adds a run with its prediction by the others to the JSON output. */
@@ -424,8 +427,7 @@ static void put_run(json_object *list, const struct scale *s,
 	if (!isnan(r->others.four.wall_sec))
 		put_predicted(other, &r->others);
 	for (int b = 0; b < N_BASELINES; b++)
-		cli_put_computed(other, baselines[b],
-			     r->baseline_sec[b]);
+		cli_put_computed(other, baselines[b], r->baseline_sec[b]);
 }
 
 /* Adds the mean errors to the JSON output. */
@@ -437,8 +439,8 @@ static void put_errors(json_object *in, const struct scale *s)
 		size_t n;
 		double mean = mean_error(s, b, &n);
 
-		cli_put_computed(j, b == MODEL ? "model" :
-			     baselines[b], n ? mean : NAN);
+		cli_put_computed(j, b == MODEL ? "model" : baselines[b],
+				 n ? mean : NAN);
 	}
 }
 
@@ -446,12 +448,13 @@ static const struct cli_table table = {
 	"Kind|Processes|Measured|Switch|Contention|Active|Compute|Sum|Predicted|"
 	"Low|High|Flags|Nearest|Ideal|Amdahl|File",
 	{
-		{ "runs", "=run|processes|measured_sec|switch_sec|"
-			  "contention_sec|active_sec|compute_sec|sum_sec|"
-			  "from_other_sizes/predicted_sec|"
-			  "from_other_sizes/low_sec|from_other_sizes/high_sec|"
-			  "from_other_sizes/flags|from_other_sizes/nearest|"
-			  "from_other_sizes/ideal|from_other_sizes/amdahl|file" },
+		{ "runs",
+		  "=run|processes|measured_sec|switch_sec|"
+		  "contention_sec|active_sec|compute_sec|sum_sec|"
+		  "from_other_sizes/predicted_sec|"
+		  "from_other_sizes/low_sec|from_other_sizes/high_sec|"
+		  "from_other_sizes/flags|from_other_sizes/nearest|"
+		  "from_other_sizes/ideal|from_other_sizes/amdahl|file" },
 		{ "at", "=at|processes||switch_sec|contention_sec|active_sec|"
 			"compute_sec|sum_sec|predicted_sec|low_sec|high_sec|"
 			"flags||||" },
@@ -501,7 +504,7 @@ struct bar {
 	double processes;
 	const struct np_four *four;
 	const struct np_scaled_run *prediction; /* NULL: measured */
-	double measured_sec;		  /* NaN: predicted */
+	double measured_sec;			/* NaN: predicted */
 };
 
 /* Collects the runs, each followed by its prediction, then other sizes. */
@@ -610,7 +613,7 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		double sec = bar[i].prediction ? bar[i].four->wall_sec :
-					   bar[i].measured_sec;
+						 bar[i].measured_sec;
 
 		few = fmin(few, bar[i].processes);
 		many = fmax(many, bar[i].processes);
@@ -647,8 +650,7 @@ static int draw_figure(const struct scale *s, const char *path)
 	}
 	if (f)
 		np_figure_set_caption(
-			f,
-			"n = %zu run%s; link of %s and %s; variant %s.%s%s",
+			f, "n = %zu run%s; link of %s and %s; variant %s.%s%s",
 			s->n_runs, cli_plural_s(s->n_runs),
 			cli_setting_rate(s->link.bytes_per_sec, rate),
 			cli_setting_sec(s->link.latency_sec, latency),
@@ -733,8 +735,8 @@ static int take_at(char *text, void *own, struct np_err *err)
 
 	for (;;) {
 		char *end;
-		unsigned long n = *p >= '0' && *p <= '9' ?
-				  strtoul(p, &end, 10) : 0;
+		unsigned long n =
+			*p >= '0' && *p <= '9' ? strtoul(p, &end, 10) : 0;
 
 		if (!n || n > NP_FOUR_MAX_PROCESSES || (*end && *end != ','))
 			return np_errf(
@@ -743,8 +745,8 @@ static int take_at(char *text, void *own, struct np_err *err)
 				"from 1 to %d, separated by commas",
 				text, NP_FOUR_MAX_PROCESSES);
 		if (s->n_at == MAX_AT)
-			return np_errf(err, -EINVAL, "--at: more than %d numbers",
-					 MAX_AT);
+			return np_errf(err, -EINVAL,
+				       "--at: more than %d numbers", MAX_AT);
 		s->at[s->n_at++] = (double)n;
 		if (!*end)
 			return 0;
@@ -777,7 +779,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 
 /* Reads a report or a trace, and computes its components. */
 static int read_run(const char *path, const struct scale *s,
-		struct scale_run *r)
+		    struct scale_run *r)
 {
 	struct np_err err = NP_ERR_INIT;
 	const struct np_mpip *m = &r->report;
@@ -785,12 +787,13 @@ static int read_run(const char *path, const struct scale *s,
 
 	r->path = path;
 	if (np_trace_is(path) ? np_mpip_trace(path, &r->report, &err) :
-			    np_mpip_load(path, &r->report, &err))
+				np_mpip_load(path, &r->report, &err))
 		return cli_fail("%s", err.text);
 	n = m->n_tasks;
-	r->run = (struct np_run){ n, m->app_sec / n, m->mpi_sec / n,
-				  m->messages / n, m->messages > 0 ?
-				  m->bytes / m->messages : 0 };
+	r->run =
+		(struct np_run){ n, m->app_sec / n, m->mpi_sec / n,
+				 m->messages / n,
+				 m->messages > 0 ? m->bytes / m->messages : 0 };
 	if (!(r->run.app_sec > 0))
 		return cli_fail("%s: all tasks took 0 s", path);
 	if (np_four(&r->run, &s->link, s->variant, &r->four, &err))
@@ -833,15 +836,17 @@ static int cross_validate(struct scale *s)
 
 		r->others.four.wall_sec = NAN;
 		if (!rc)
-			rc = np_scaling_at(fit, r->run.processes, 1,
-					   &r->others, NULL);
+			rc = np_scaling_at(fit, r->run.processes, 1, &r->others,
+					   NULL);
 		np_scaling_free(fit);
 		if (rc == -ENOMEM)
 			return rc;
 		for (int b = 0; b < N_BASELINES; b++)
-			r->baseline_sec[b] = n ? np_scaling_baseline(
-				(enum np_scaling_baseline)b, s->fit_run, n,
-				r->run.processes) : NAN;
+			r->baseline_sec[b] =
+				n ? np_scaling_baseline(
+					    (enum np_scaling_baseline)b,
+					    s->fit_run, n, r->run.processes) :
+				    NAN;
 	}
 	return 0;
 }
@@ -948,9 +953,10 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	s.fit_run = calloc(s.n_runs, sizeof(*s.fit_run));
 	s.fit_four = calloc(s.n_runs, sizeof(*s.fit_four));
 	rc = s.run && s.prediction && s.fit_run && s.fit_four ?
-		     read_and_predict(&s, o.apps) : cli_fail("out of memory");
+		     read_and_predict(&s, o.apps) :
+		     cli_fail("out of memory");
 	if (!rc)
-		rc = o.plot ? draw_figure(&s, o.plot) :
+		rc = o.plot   ? draw_figure(&s, o.plot) :
 		     o.format ? print_data(&s, o.format) :
 				print_text(&s);
 	free(s.run);
@@ -964,23 +970,23 @@ const struct cli_cmd cmd_scale = {
 	.name = "scale",
 	.args = "[OPTION]... REPORT|TRACE...",
 	.help = "how a program scales, from traces or mpiP reports",
-	.text =
-"Divides the time of each run into switch, contention, active in MPI and\n"
-"compute, and predicts runs of other sizes from runs of three or more sizes.\n"
-"TRACE is the directory of a trace (netprof help trace), REPORT a report of\n"
-"mpiP 3.x, best made with its option -e for more digits.\n\n"
-"  --bandwidth=BYTES  bytes per second of a link\n"
-"  --latency=TIME     latency of a message, such as 5us\n"
-"  --variant=V        published (default): the switch adds to the time in MPI;\n"
-"                     consistent: it is part of it\n"
-"  --at=P,...         numbers of processes to predict\n"
-"  --speed=F          predict for processors that are F times as fast\n"
-"  --plot=FILE        draw a figure instead: .svg, .png or .pdf\n"
-"  --json, --parsable output for programs; --parsable (-P) as in sacct",
-	.examples =
-"  netprof scale solver.*.mpiP\n"
-"  netprof scale --parsable --at=64,128 solver.*.mpiP\n",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.required_arg = "a report of mpiP or a trace", .max_args = CLI_ANY,
+	.text = "Divides the time of each run into switch, contention, active in MPI and\n"
+		"compute, and predicts runs of other sizes from runs of three or more sizes.\n"
+		"TRACE is the directory of a trace (netprof help trace), REPORT a report of\n"
+		"mpiP 3.x, best made with its option -e for more digits.\n\n"
+		"  --bandwidth=BYTES  bytes per second of a link\n"
+		"  --latency=TIME     latency of a message, such as 5us\n"
+		"  --variant=V        published (default): the switch adds to the time in MPI;\n"
+		"                     consistent: it is part of it\n"
+		"  --at=P,...         numbers of processes to predict\n"
+		"  --speed=F          predict for processors that are F times as fast\n"
+		"  --plot=FILE        draw a figure instead: .svg, .png or .pdf\n"
+		"  --json, --parsable output for programs; --parsable (-P) as in sacct",
+	.examples = "  netprof scale solver.*.mpiP\n"
+		    "  netprof scale --parsable --at=64,128 solver.*.mpiP\n",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
+	.own = options,
+	.required_arg = "a report of mpiP or a trace",
+	.max_args = CLI_ANY,
 	.run = run_scale,
 };

@@ -23,8 +23,10 @@
 /* Rejects a negative or infinite number. */
 static int check_number(const char *what, double v, struct np_err *err)
 {
-	return v >= 0 && isfinite(v) ? 0 :
-	       np_errf(err, -EINVAL, "%s %g, expected 0 or more", what, v);
+	return v >= 0 && isfinite(v) ?
+		       0 :
+		       np_errf(err, -EINVAL, "%s %g, expected 0 or more", what,
+			       v);
 }
 
 static int check_link(const struct np_link *link, struct np_err *err)
@@ -75,8 +77,10 @@ static double contention(double processes, double active_sec, double other_sec)
 
 	for (double n = 1; n <= processes; n++) {
 		response_sec = active_sec * (1 + at_stations / processes);
-		at_stations = response_sec > 0 ?
-			      n * response_sec / (other_sec + response_sec) : 0;
+		at_stations =
+			response_sec > 0 ?
+				n * response_sec / (other_sec + response_sec) :
+				0;
 	}
 	return response_sec - active_sec;
 }
@@ -148,8 +152,8 @@ int np_four(const struct np_run *run, const struct np_link *link,
 }
 
 int np_four_forward(const struct np_run *run, const struct np_link *link,
-		    double active_sec, double compute_sec,
-		    struct np_four *out, struct np_err *err)
+		    double active_sec, double compute_sec, struct np_four *out,
+		    struct np_err *err)
 {
 	struct np_four four = { 0 };
 	double messages = run->messages;
@@ -165,7 +169,8 @@ int np_four_forward(const struct np_run *run, const struct np_link *link,
 	four.active_sec = active_sec;
 	four.compute_sec = compute_sec;
 	if (messages > 0)
-		four.contention_sec = messages *
+		four.contention_sec =
+			messages *
 			contention(run->processes, active_sec / messages,
 				   (compute_sec + four.switch_sec) / messages);
 	add_up(&four);
@@ -262,7 +267,8 @@ static int fit_points(struct fit *fit, const struct points *p)
 	gsl_multifit_linear_workspace *space =
 		gsl_multifit_linear_alloc(p->n, fit->terms);
 	gsl_matrix_view cov = gsl_matrix_view_array_with_tda(
-		fit->cov[0], fit->terms, fit->terms, MAX_TERMS), xs;
+				fit->cov[0], fit->terms, fit->terms, MAX_TERMS),
+			xs;
 	gsl_vector_view c = gsl_vector_view_array(fit->c, fit->terms), ys, ws;
 	int rc = x && space ? 0 : -ENOMEM;
 
@@ -392,8 +398,9 @@ static int collect_points(struct np_scaling *scaling, const struct np_run *run,
 			p[SIZE].y[p[SIZE].n++] = run[i].mean_bytes;
 		p[MESSAGES].y[p[MESSAGES].n++] = processes * run[i].messages;
 		p[ACTIVE].y[p[ACTIVE].n++] = processes * four[i].active_sec;
-		scaling->knot[scaling->n_knots++] = (struct knot){
-			processes, processes * four[i].compute_sec };
+		scaling->knot[scaling->n_knots++] =
+			(struct knot){ processes,
+				       processes * four[i].compute_sec };
 	}
 	merge_knots(scaling);
 	if (scaling->n_knots < 3)
@@ -649,9 +656,9 @@ static double amdahl(const struct np_run *run, size_t n, double processes)
 }
 
 double np_scaling_baseline(enum np_scaling_baseline which,
-			   const struct np_run *run, size_t n,
-			   double processes)
+			   const struct np_run *run, size_t n, double processes)
 {
-	return which == NP_BASELINE_AMDAHL ? amdahl(run, n, processes) :
-	       nearest(run, n, processes, which == NP_BASELINE_IDEAL);
+	return which == NP_BASELINE_AMDAHL ?
+		       amdahl(run, n, processes) :
+		       nearest(run, n, processes, which == NP_BASELINE_IDEAL);
 }

@@ -74,8 +74,8 @@ int np_four(const struct np_run *run, const struct np_link *link,
  * Exported for the unit tests.
  */
 int np_four_forward(const struct np_run *run, const struct np_link *link,
-		    double active_sec, double compute_sec,
-		    struct np_four *out, struct np_err *err);
+		    double active_sec, double compute_sec, struct np_four *out,
+		    struct np_err *err);
 
 /*
  * ---- how the components depend on the number of processes P ----
@@ -139,7 +139,7 @@ int np_scaling_at(const struct np_scaling *s, double processes, double speed,
 enum np_scaling_baseline {
 	/* time of the run whose P is nearest by ratio */
 	NP_BASELINE_NEAREST,
-	NP_BASELINE_IDEAL,   /* that run, with P times the time constant */
+	NP_BASELINE_IDEAL, /* that run, with P times the time constant */
 	/* s + p / P, fitted to relative errors, s and p >= 0 */
 	NP_BASELINE_AMDAHL,
 };

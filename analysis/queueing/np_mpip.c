@@ -46,7 +46,7 @@ struct state {
 	struct np_mpip *out;
 	const char *where;
 	struct np_err *err;
-	size_t line; /* number, from 1 */
+	size_t line;	     /* number, from 1 */
 	char text[MAX_LINE]; /* current line, cut into words */
 	char *word[MAX_WORDS];
 	size_t n;
@@ -157,7 +157,7 @@ static void normalise_path(struct state *s)
 	    !(isalpha((unsigned char)*w) && !strncmp(w + 1, ":\\", 2)))
 		return;
 	for (size_t i = 3; i < s->n; i++)
-		for (char *c = s->word[i]; (c = strchr(c, '\\')); )
+		for (char *c = s->word[i]; (c = strchr(c, '\\'));)
 			*c = '/';
 }
 
@@ -174,14 +174,14 @@ static void parse_program(struct state *s)
 
 	normalise_path(s);
 	program = basename(s->word[3]);
-	for (size_t i = 4; !names_report(s, program) &&
-	     strchr(s->word[3], '/') && i < s->n; i++) {
+	for (size_t i = 4;
+	     !names_report(s, program) && strchr(s->word[3], '/') && i < s->n;
+	     i++) {
 		const char *word = s->word[i];
 
 		if (names_report(s, basename(word)) || may_end_path(word))
 			program = basename(word);
-		else if (!isalpha((unsigned char)*word) ||
-			 strpbrk(word, "=/"))
+		else if (!isalpha((unsigned char)*word) || strpbrk(word, "=/"))
 			break;
 	}
 	copy_word(program, s->out->program);
@@ -294,8 +294,7 @@ static int parse_heading(struct state *s, const char *text, size_t n)
 			"%s:%zu: a concise report, which has no counts of "
 			"messages; expected one without mpiP's option -c",
 			s->where, s->line);
-	if (s->seen[s->section] &&
-	    (s->section == TIMES || s->section == SENT))
+	if (s->seen[s->section] && (s->section == TIMES || s->section == SENT))
 		return line_error(s, "the same section again");
 	s->seen[s->section] = true;
 	return 0;
@@ -313,7 +312,8 @@ static int parse_line(struct state *s, const char *text, size_t len)
 		return 0;
 	split_words(s, text, len);
 	return s->section == HEADER ? parse_header(s) :
-	       s->section == TIMES ? parse_times(s) : parse_sent(s);
+	       s->section == TIMES  ? parse_times(s) :
+				      parse_sent(s);
 }
 
 /* Reads the report up to its end, or to an incomplete last line. */
@@ -340,7 +340,8 @@ static int read_lines(struct state *s, const char *text, size_t len)
 		text = stop + 1;
 	}
 	/* Nothing follows the end of a report but the next one. */
-	if (!rc && text < end && memmem(text, (size_t)(end - text), "@ mpiP", 6))
+	if (!rc && text < end &&
+	    memmem(text, (size_t)(end - text), "@ mpiP", 6))
 		return np_errf(s->err, -EINVAL,
 			       "%s:%zu: a second report: expected each in a "
 			       "file of its own",
@@ -456,10 +457,13 @@ int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err)
 		np_trace_files_free(&f);
 		return rc;
 	}
-	*out = (struct np_mpip){ .n_tasks = s.ranks, .app_sec = s.app_sec,
-		.mpi_sec = s.mpi_sec, .max_app_sec = s.max_app_sec,
-		.messages = (double)s.sent, .bytes = s.given_bytes,
-		.notes = s.cut ? NP_MPIP_TRUNCATED : 0 };
+	*out = (struct np_mpip){ .n_tasks = s.ranks,
+				 .app_sec = s.app_sec,
+				 .mpi_sec = s.mpi_sec,
+				 .max_app_sec = s.max_app_sec,
+				 .messages = (double)s.sent,
+				 .bytes = s.given_bytes,
+				 .notes = s.cut ? NP_MPIP_TRUNCATED : 0 };
 	strcpy(out->program, f.program);
 	np_trace_files_free(&f);
 	for (int c = NP_BARRIER + 1; c < NP_N_COLLECTIVES; c++)

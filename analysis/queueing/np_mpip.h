@@ -20,7 +20,7 @@
 
 /* Remarks about a report that was accepted. */
 enum np_mpip_note {
-	NP_MPIP_TRUNCATED = 1,	/* it is truncated */
+	NP_MPIP_TRUNCATED = 1, /* it is truncated */
 	NP_MPIP_NO_SUM = 2, /* row * of the times is missing; computed here */
 	NP_MPIP_SUM_DIFFERS = 4, /* row * is not the sum of its tasks */
 	NP_MPIP_NO_MESSAGES = 8, /* nothing was sent */
@@ -33,12 +33,12 @@ struct np_mpip {
 	char program[NP_MPIP_NAME]; /* basename of the command */
 	uint32_t n_tasks;
 	/* Sums over all tasks: */
-	double app_sec; /* from the end of MPI_Init to MPI_Finalize */
-	double mpi_sec; /* part of that in MPI */
+	double app_sec;	    /* from the end of MPI_Init to MPI_Finalize */
+	double mpi_sec;	    /* part of that in MPI */
 	double max_app_sec; /* of the slowest task */
-	double messages; /* sent; a collective counts as one */
-	double bytes;	 /* sent; of collectives the own part */
-	unsigned notes;	 /* enum np_mpip_note */
+	double messages;    /* sent; a collective counts as one */
+	double bytes;	    /* sent; of collectives the own part */
+	unsigned notes;	    /* enum np_mpip_note */
 };
 
 /*

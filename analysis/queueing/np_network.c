@@ -39,7 +39,7 @@ void np_network_free(struct np_network *network)
  * errors; "note" is allowed. known: a list that ends with NULL.
  */
 static int reject_unknown(const struct np_jat *in, json_object *from,
-			 const char *const *known, const char *expected)
+			  const char *const *known, const char *expected)
 {
 	if (!json_object_is_type(from, json_type_object))
 		return np_jat_refuse(in, "", "an object");
@@ -146,7 +146,8 @@ static int read_loads(const struct np_jat *in, const char *key, json_object *j,
 		      struct np_qn_station *st)
 {
 	size_t n = json_object_is_type(j, json_type_array) ?
-		   json_object_array_length(j) : 1;
+			   json_object_array_length(j) :
+			   1;
 	double *sec;
 
 	if (!n || n > NP_NETWORK_MAX_LOADS)
@@ -169,7 +170,8 @@ static int read_kind(const struct np_jat *in, json_object *from,
 {
 	json_object *j = json_object_object_get(from, "kind"), *servers;
 	const char *word = json_object_is_type(j, json_type_string) ?
-			   json_object_get_string(j) : "";
+				   json_object_get_string(j) :
+				   "";
 	uint64_t n = 1;
 	size_t kind = 0;
 	int rc;
@@ -180,11 +182,14 @@ static int read_kind(const struct np_jat *in, json_object *from,
 		return np_jat_refuse(
 			in, "kind",
 			"queueing, multi-server, delay or load-dependent");
-	st->kind = kind == DELAY ? NP_QN_DELAY :
-		   kind == LOAD_DEPENDENT ? NP_QN_LOADED : NP_QN_QUEUE;
+	st->kind = kind == DELAY	  ? NP_QN_DELAY :
+		   kind == LOAD_DEPENDENT ? NP_QN_LOADED :
+					    NP_QN_QUEUE;
 	if (!json_object_object_get_ex(from, "servers", &servers))
-		return kind != MULTI_SERVER ? 0 : np_jat_refuse(in, "servers",
-					"a whole number, got none");
+		return kind != MULTI_SERVER ?
+			       0 :
+			       np_jat_refuse(in, "servers",
+					     "a whole number, got none");
 	if (kind != MULTI_SERVER)
 		return np_jat_refuse(in, "servers",
 				     "only with the kind multi-server");
@@ -206,7 +211,8 @@ static int read_demand(const struct np_jat *in, json_object *from, size_t n,
 	json_object *demand, *service = NULL, *visits;
 	double *visit_counts = calloc(n, sizeof(*visit_counts));
 	double *sec = calloc(n, sizeof(*sec));
-	bool has_demand = json_object_object_get_ex(from, "demand_sec", &demand);
+	bool has_demand =
+		json_object_object_get_ex(from, "demand_sec", &demand);
 	bool has_service;
 	const char *key = has_demand ? "demand_sec" : "service_sec";
 	int rc = 0;
@@ -219,9 +225,10 @@ static int read_demand(const struct np_jat *in, json_object *from, size_t n,
 		visit_counts[c] = 1;
 	has_service = json_object_object_get_ex(from, "service_sec", &service);
 	if (has_service == has_demand)
-		return np_jat_refuse(in, key, has_demand ?
-				     "no service_sec with it" :
-				     "this or demand_sec, got neither");
+		return np_jat_refuse(in, key,
+				     has_demand ?
+					     "no service_sec with it" :
+					     "this or demand_sec, got neither");
 	if (json_object_object_get_ex(from, "visits", &visits)) {
 		if (has_demand)
 			return np_jat_refuse(in, key, "no visits with it");
@@ -230,16 +237,17 @@ static int read_demand(const struct np_jat *in, json_object *from, size_t n,
 	if (rc)
 		return rc;
 	return st->kind == NP_QN_LOADED ?
-	       read_loads(in, key, has_demand ? demand : service, st) :
-	       read_numbers(in, key, has_demand ? demand : service, n, sec);
+		       read_loads(in, key, has_demand ? demand : service, st) :
+		       read_numbers(in, key, has_demand ? demand : service, n,
+				    sec);
 }
 
 static int read_station(const struct np_jat *in, json_object *from,
 			size_t n_classes, struct np_qn_station *st)
 {
 	static const char *const known[] = {
-		"name", "kind", "servers", "visits", "service_sec",
-		"demand_sec", NULL,
+		"name",	       "kind",	     "servers", "visits",
+		"service_sec", "demand_sec", NULL,
 	};
 	char *name = NULL;
 	int rc = reject_unknown(in, from, known,
@@ -309,14 +317,14 @@ static int read_lists(const struct np_jat *in, json_object *classes,
 	return rc ? rc : reject_duplicates(in, out);
 }
 
-static const struct np_fields schema_table = NP_FIELDS(np_network,
-	{ "schema", NP_F_SCHEMA, .max = NP_NETWORK_SCHEMA });
+static const struct np_fields schema_table = NP_FIELDS(
+	np_network, { "schema", NP_F_SCHEMA, .max = NP_NETWORK_SCHEMA });
 
 /* Reads a whole file: its schema and format, and then the network. */
 static int read_network(const struct np_jat *in, json_object *root,
 			struct np_network *out)
 {
-	static const char *const known[] = { "format", "schema", "name",
+	static const char *const known[] = { "format",	"schema",   "name",
 					     "classes", "stations", NULL };
 	json_object *name, *classes, *stations, *format;
 	size_t n_classes, n_stations;
@@ -340,13 +348,13 @@ static int read_network(const struct np_jat *in, json_object *root,
 	if (!rc)
 		rc = np_jget_list(in, root, "stations", NP_QN_MAX_STATIONS,
 				  &stations, &n_stations);
-	return rc ? rc : read_lists(in, classes, stations, n_classes,
-				    n_stations, out);
+	return rc ? rc :
+		    read_lists(in, classes, stations, n_classes, n_stations,
+			       out);
 }
 
 /* Checks the network as a whole, and adds the file name to errors. */
-static int check(const char *where, const struct np_qn *net,
-		 struct np_err *err)
+static int check(const char *where, const struct np_qn *net, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	int rc = np_qn_check(net, &why);
@@ -358,7 +366,8 @@ int np_network_parse(const char *text, size_t len, const char *where,
 		     struct np_network *out, struct np_err *err)
 {
 	static const struct np_jlimits limits = {
-		NP_NETWORK_MAX_OBJECTS, NP_NETWORK_MAX_ARRAYS,
+		NP_NETWORK_MAX_OBJECTS,
+		NP_NETWORK_MAX_ARRAYS,
 		NP_NETWORK_MAX_ELEMENTS,
 	};
 	struct np_jat in = { .where = where, .err = err };

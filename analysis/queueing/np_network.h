@@ -19,7 +19,7 @@
 #define NP_NETWORK_NAME 64	    /* longest name in bytes */
 
 struct np_network {
-	char *name; /* NULL: none */
+	char *name;	  /* NULL: none */
 	struct np_qn net; /* np_qn_check() has accepted it */
 	/* Owned here and borrowed by net. */
 	struct np_qn_station *station;

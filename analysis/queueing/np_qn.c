@@ -120,8 +120,8 @@ static int check_class(const struct np_qn *net, size_t c, struct np_err *err)
 			err, -EINVAL,
 			"%.64s: %g arrivals per second, expected 0 to %g",
 			class->name, class->arrivals_per_sec, NP_QN_MOST_SEC);
-	if (class->arrivals_per_sec > 0 && (class->customers ||
-					    class->think_sec > 0))
+	if (class->arrivals_per_sec > 0 &&
+	    (class->customers || class->think_sec > 0))
 		return np_errf(err, -EINVAL,
 			       "%.64s: both arrivals and customers or think "
 			       "time, expected one of them",
@@ -180,8 +180,8 @@ double np_qn_demand(const struct np_qn *net, size_t c, size_t k)
 }
 
 /* Finds a station that the method does not support. */
-static int check_stations(const struct np_qn *net,
-			  const struct solver *way, struct np_err *err)
+static int check_stations(const struct np_qn *net, const struct solver *way,
+			  struct np_err *err)
 {
 	for (size_t k = 0; way->refusal && k < net->n_stations; k++) {
 		const struct np_qn_station *st = &net->station[k];
@@ -197,7 +197,7 @@ static int check_stations(const struct np_qn *net,
 
 /* What to use for a network that is too large for a method. */
 static const char *alternative(const struct solver *way,
-			      const struct np_qn *net)
+			       const struct np_qn *net)
 {
 	for (size_t k = 0; k < net->n_stations; k++)
 		if (net->station[k].kind == NP_QN_LOADED)
@@ -219,7 +219,7 @@ static const char *memory(double bytes, char buf[16])
 
 /* Returns -E2BIG with the cost, if that exceeds max. */
 static int check_cost(const struct np_qn *net, const struct solver *way,
-		  const struct np_qn_cost *max, struct np_err *err)
+		      const struct np_qn_cost *max, struct np_err *err)
 {
 	const struct np_qn_cost cost = way->cost(net);
 	char needed[16], most[16];
@@ -244,8 +244,7 @@ static int check_cost(const struct np_qn *net, const struct solver *way,
  * where all servers are busy, and are approximate between (A. Seidmann,
  * P. Schweitzer, S. Shalev-Oren, 1987).
  */
-static void flatten_class(const struct np_qn *net, size_t c,
-			  struct flat *f)
+static void flatten_class(const struct np_qn *net, size_t c, struct flat *f)
 {
 	f->fixed_sec[c] = net->class[c].think_sec;
 	for (size_t k = 0, q = 0; k < net->n_stations; k++) {
@@ -286,8 +285,10 @@ static int make_solution(const struct np_qn *net, struct np_qn_solution *s)
 	if (!block)
 		return -ENOMEM;
 	*s = (struct np_qn_solution){
-		.n_classes = n, .n_stations = net->n_stations,
-		.x_per_sec = block, .response_sec = block + n,
+		.n_classes = n,
+		.n_stations = net->n_stations,
+		.x_per_sec = block,
+		.response_sec = block + n,
 		.residence_sec = block + 2 * n,
 		.present = block + 2 * n + all,
 		.utilisation = block + 2 * n + 2 * all,
@@ -304,8 +305,8 @@ void np_qn_solution_free(struct np_qn_solution *s)
 /*
  * Derives the remaining results from throughputs and residence times at queues.
  */
-static void fill_class(const struct np_qn *net, const struct flat *f,
-		       size_t c, struct np_qn_solution *s)
+static void fill_class(const struct np_qn *net, const struct flat *f, size_t c,
+		       struct np_qn_solution *s)
 {
 	double x = s->x_per_sec[c];
 
@@ -437,8 +438,7 @@ struct population {
 };
 
 /* Advances to the next population up to top; after top comes the empty one. */
-static void next_population(struct population *p,
-			    const struct population *top)
+static void next_population(struct population *p, const struct population *top)
 {
 	for (size_t c = 0; c < p->classes; c++) {
 		if (p->n[c] < top->n[c]) {
@@ -498,8 +498,8 @@ struct plane {
 	/* current and last population, without the largest class */
 	struct population at, top;
 	uint64_t n_largest;
-	double *x;			   /* throughputs at this population */
-	double *present;		   /* [cell * n_queues + q] */
+	double *x;	 /* throughputs at this population */
+	double *present; /* [cell * n_queues + q] */
 	double *sum;
 };
 
@@ -592,8 +592,8 @@ static void visit_all(struct plane *p)
 
 /* Allocates the hyperplane and visits all populations. */
 static int run_mva(const struct np_qn *net, const struct flat *f,
-	       const struct np_qn_cost *max, struct np_qn_solution *out,
-	       struct np_err *err)
+		   const struct np_qn_cost *max, struct np_qn_solution *out,
+		   struct np_err *err)
 {
 	struct plane p = { .net = net, .flat = f, .x = out->x_per_sec };
 
@@ -615,7 +615,8 @@ int np_qn_mva(const struct np_qn *net, const struct np_qn_cost *max,
 		.name = "exact mean value analysis",
 		.refusal = "exact mean value analysis takes queues of one "
 			   "server and delays; convolution takes it",
-		.cost = np_qn_mva_cost, .run = run_mva,
+		.cost = np_qn_mva_cost,
+		.run = run_mva,
 	};
 
 	return solve_by(&way, net, max, out, err);
@@ -710,7 +711,7 @@ struct work {
 	size_t n_cells, last, stride[NP_QN_MAX_CLASSES];
 	struct factor *factor;
 	size_t n_factors;
-	struct np_scaled *g;	  /* of the whole network */
+	struct np_scaled *g; /* of the whole network */
 	/* of one station; memory borrowed from elsewhere */
 	struct np_scaled *one;
 	struct np_qn_solution *out;
@@ -719,15 +720,17 @@ struct work {
 /* The factor t(n) of a station. */
 static double time_at_load(const struct np_qn_station *st, uint64_t n)
 {
-	return st->kind == NP_QN_LOADED ? at_load(st, n) :
-	       1 / (double)(n < st->servers ? n : st->servers);
+	return st->kind == NP_QN_LOADED ?
+		       at_load(st, n) :
+		       1 / (double)(n < st->servers ? n : st->servers);
 }
 
 /* Demand at a station; for a load-dependent one its visits. */
 static double demand(const struct np_qn *net, size_t c, size_t k)
 {
 	return net->station[k].kind == NP_QN_LOADED ?
-	       net->station[k].visits[c] : np_qn_demand(net, c, k);
+		       net->station[k].visits[c] :
+		       np_qn_demand(net, c, k);
 }
 
 /* Whether a station enters G: a delay or an unvisited station does not. */
@@ -778,15 +781,17 @@ static void fill_weights(struct work *w, size_t k)
 		next_population(&p, &w->top);
 		c = first_class(&p);
 		f = &w->one[cell - w->stride[c]];
-		w->one[cell] = np_scaled_make(f->m * demand(w->net, c, k) *
-			time_at_load(&w->net->station[k], p.all) *
-			((double)p.all / (double)p.n[c]), f->e);
+		w->one[cell] = np_scaled_make(
+			f->m * demand(w->net, c, k) *
+				time_at_load(&w->net->station[k], p.all) *
+				((double)p.all / (double)p.n[c]),
+			f->e);
 	}
 }
 
 /* Stores the terms of f, if it has memory for them. Returns their number. */
 static size_t collect_terms(struct work *w, struct factor *f, uint64_t loads,
-		    bool has_tail)
+			    bool has_tail)
 {
 	const struct np_qn_station *st = &w->net->station[f->station];
 	size_t n = 0, classes = w->net->n_classes;
@@ -838,8 +843,7 @@ static int make_factor(struct work *w, size_t k)
 }
 
 /* Whether population n is contained in p. */
-static bool fits(const uint64_t *n, const struct population *p,
-		 size_t classes)
+static bool fits(const uint64_t *n, const struct population *p, size_t classes)
 {
 	for (size_t c = 0; c < classes; c++)
 		if (n[c] > p->n[c])
@@ -911,7 +915,7 @@ static void multiply_delays(const struct work *w, struct np_scaled *g)
 		next_population(&p, &w->top);
 		c = first_class(&p);
 		g[cell] = np_scaled_make(g[cell - w->stride[c]].m * sec[c] /
-					 (double)p.n[c],
+						 (double)p.n[c],
 					 g[cell - w->stride[c]].e);
 	}
 }
@@ -935,8 +939,7 @@ static void fill_marginal(struct work *w, const struct factor *f,
 			double n = (double)p.n[c], m = n * a->m * b->m;
 
 			np_scaled_add(&sum[c], m, a->e + b->e);
-			np_scaled_add(&busy[c], m / (double)p.all,
-				      a->e + b->e);
+			np_scaled_add(&busy[c], m / (double)p.all, a->e + b->e);
 		}
 	}
 	for (size_t c = 0; c < w->net->n_classes; c++) {
@@ -948,10 +951,12 @@ static void fill_marginal(struct work *w, const struct factor *f,
 		w->out->present[i] = np_scaled_ratio(
 			np_scaled_make(sum[c].m, sum[c].e), w->g[w->last]);
 		w->out->residence_sec[i] = w->out->present[i] / x;
-		w->out->utilisation[i] = st->kind == NP_QN_LOADED ?
-			np_scaled_ratio(np_scaled_make(busy[c].m, busy[c].e),
-					w->g[w->last]) :
-			x * demand(w->net, c, f->station) / st->servers;
+		w->out->utilisation[i] =
+			st->kind == NP_QN_LOADED ?
+				np_scaled_ratio(np_scaled_make(busy[c].m,
+							       busy[c].e),
+						w->g[w->last]) :
+				x * demand(w->net, c, f->station) / st->servers;
 	}
 }
 
@@ -1099,10 +1104,12 @@ static int convolve(struct work *w, struct np_scaled *base)
 
 /* Allocates G for all populations and solves the network. */
 static int run_convolution(const struct np_qn *net, const struct flat *f,
-	       const struct np_qn_cost *max, struct np_qn_solution *out,
-	       struct np_err *err)
+			   const struct np_qn_cost *max,
+			   struct np_qn_solution *out, struct np_err *err)
 {
-	struct work w = { .net = net, .out = out, .n_cells = 1,
+	struct work w = { .net = net,
+			  .out = out,
+			  .n_cells = 1,
 			  .top.classes = net->n_classes };
 	struct np_scaled *base;
 	int rc = -ENOMEM;
@@ -1184,7 +1191,9 @@ int np_qn_convolution(const struct np_qn *net, const struct np_qn_cost *max,
 		      struct np_qn_solution *out, struct np_err *err)
 {
 	static const struct solver way = {
-		.name = "convolution", .cost = cost_of, .run = run_convolution,
+		.name = "convolution",
+		.cost = cost_of,
+		.run = run_convolution,
 	};
 
 	return solve_by(&way, net, max, out, err);
@@ -1202,8 +1211,8 @@ int np_qn_convolution(const struct np_qn *net, const struct np_qn_cost *max,
  *	seen by class s at n: sum_j (n_j - [j = s]) (F_jk(n) + delta_jk^s).
  */
 
-#define PASSES 3 /* as in the source; further passes change little */
-#define USUAL 100 /* typical iterations of a core, to estimate the cost */
+#define PASSES 3	/* as in the source; further passes change little */
+#define USUAL 100	/* typical iterations of a core, to estimate the cost */
 #define TOLERANCE 1e-10 /* of a change, relative to the largest class */
 
 struct state {
@@ -1241,8 +1250,8 @@ static void update_seen(struct state *s, size_t c, const double *share)
 	size_t width = s->flat->n_queues;
 
 	for (size_t q = 0; q < width; q++)
-		s->seen[q] = s->delta ? 0 : s->present[q] -
-					    share[c * width + q];
+		s->seen[q] = s->delta ? 0 :
+					s->present[q] - share[c * width + q];
 	for (size_t j = 0; s->delta && j < s->net->n_classes; j++) {
 		const double *delta = s->delta + c * s->size;
 		double n = s->n[j] - (j == c);
@@ -1282,8 +1291,9 @@ static double iterate_core(struct state *s, double *share)
 						     0;
 	for (size_t i = 0; i < s->size; i++) {
 		size_t c = i / width;
-		double now = s->n[c] > 0 ?
-			     s->out->x_per_sec[c] * s->flat->r[i] / s->n[c] : 0;
+		double now = s->n[c] > 0 ? s->out->x_per_sec[c] *
+						   s->flat->r[i] / s->n[c] :
+					   0;
 
 		change = fmax(change, s->n[c] * fabs(now - share[i]));
 		share[i] = now;
@@ -1358,8 +1368,13 @@ static int approximate(const struct np_qn *net, const struct flat *f,
 	size_t all = passes > 1 ? (n + 1) * size : size; /* number of shares */
 	double *room = calloc(2 * all + 2 * f->n_queues + 1, sizeof(*room));
 	struct state s = {
-		.net = net, .flat = f, .size = size, .most = 1,
-		.share = room, .limit = limit, .out = out,
+		.net = net,
+		.flat = f,
+		.size = size,
+		.most = 1,
+		.share = room,
+		.limit = limit,
+		.out = out,
 	};
 	int rc;
 
@@ -1416,18 +1431,23 @@ static int linearizer(const struct np_qn *net, const struct flat *f,
 		      const struct np_qn_cost *max, struct np_qn_solution *out,
 		      struct np_err *err)
 {
-	return approximate(net, f, PASSES, fmin(1e6, max->steps /
-			   (double)net->n_classes / cells_of(net)), out, err);
+	return approximate(
+		net, f, PASSES,
+		fmin(1e6, max->steps / (double)net->n_classes / cells_of(net)),
+		out, err);
 }
 
 int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
 		     struct np_qn_solution *out, struct np_err *err)
 {
 	static const struct solver way = {
-		.name = "schweitzer", .instead = "nothing takes less",
+		.name = "schweitzer",
+		.instead = "nothing takes less",
 		.refusal = "schweitzer does not take load-dependent stations; "
 			   "convolution does",
-		.servers = true, .cost = schweitzer_cost, .run = schweitzer,
+		.servers = true,
+		.cost = schweitzer_cost,
+		.run = schweitzer,
 	};
 
 	return solve_by(&way, net, max, out, err);
@@ -1437,10 +1457,13 @@ int np_qn_linearizer(const struct np_qn *net, const struct np_qn_cost *max,
 		     struct np_qn_solution *out, struct np_err *err)
 {
 	static const struct solver way = {
-		.name = "linearizer", .instead = "schweitzer takes less",
+		.name = "linearizer",
+		.instead = "schweitzer takes less",
 		.refusal = "linearizer does not take load-dependent stations; "
 			   "convolution does",
-		.servers = true, .cost = linearizer_cost, .run = linearizer,
+		.servers = true,
+		.cost = linearizer_cost,
+		.run = linearizer,
 	};
 
 	return solve_by(&way, net, max, out, err);
@@ -1506,8 +1529,8 @@ static int solve_closed(const struct np_qn *net, const double *share,
 		st[k] = net->station[k];
 		st[k].service_sec = service + n * k;
 		for (size_t c = 0; c < n; c++)
-			service[n * k + c] = net->station[k].service_sec[c] /
-					     (1 - share[k]);
+			service[n * k + c] =
+				net->station[k].service_sec[c] / (1 - share[k]);
 	}
 	if (st && service)
 		rc = solve(&slower, max, out, err);
@@ -1532,8 +1555,9 @@ static void fill_open(const struct np_qn *net, const double *share,
 	for (size_t k = 0; k < net->n_stations; k++) {
 		size_t i = c * net->n_stations + k;
 		double d = np_qn_demand(net, c, k);
-		double sec = net->station[k].kind == NP_QN_DELAY ? d :
-			     d * (1 + closed[k]) / (1 - share[k]);
+		double sec = net->station[k].kind == NP_QN_DELAY ?
+				     d :
+				     d * (1 + closed[k]) / (1 - share[k]);
 
 		s->residence_sec[i] = sec;
 		s->response_sec[c] += sec;

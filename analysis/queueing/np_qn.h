@@ -52,7 +52,7 @@ struct np_qn_class {
 	double think_sec;
 	/* of an open class, which has no customers and no */
 	double arrivals_per_sec;
-				 /* think time; 0: closed */
+	/* think time; 0: closed */
 };
 
 /* Everything is borrowed. */
@@ -81,12 +81,12 @@ double np_qn_demand(const struct np_qn *net, size_t c, size_t k);
 /* Solution of a network; index c * n_stations + k for class c at station k. */
 struct np_qn_solution {
 	size_t n_classes, n_stations;
-	double *x_per_sec;    /* cycles, by class; 0 without customers */
+	double *x_per_sec; /* cycles, by class; 0 without customers */
 	/* of a cycle without think time; 0 without customers */
 	double *response_sec;
 	/* time at a station per cycle, including waiting */
 	double *residence_sec;
-	double *present;       /* mean number of customers at a station */
+	double *present; /* mean number of customers at a station */
 	/*
 	 * Utilisation of each server; of a delay: mean number of customers; of
 	 * a load-dependent station: share of the time that it is not empty,

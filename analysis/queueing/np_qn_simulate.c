@@ -16,14 +16,14 @@
 
 #define MAX_CUSTOMERS 100000 /* at the same time */
 #define MAX_EVENTS 20000000  /* ends the simulation; some seconds */
-#define WARM_UP 10 /* a tenth as many cycles precede the measured ones */
+#define WARM_UP 10	/* a tenth as many cycles precede the measured ones */
 #define NONE UINT32_MAX /* no customer, or no station: thinking */
 
 /* A customer in its cycle, or an entry of the list of unused ones. */
 struct customer {
 	uint32_t class, station, next; /* next in the queue of that station */
 	uint32_t round;		       /* visits completed in this cycle */
-	double since; /* start of this cycle */
+	double since;		       /* start of this cycle */
 };
 
 /* The end of a service or think time, or an arrival from outside. */
@@ -40,7 +40,7 @@ struct run {
 	const struct np_qn *net;
 	struct customer *customer;
 	size_t n, max;
-	uint32_t unused; /* list of customers that have left */
+	uint32_t unused;    /* list of customers that have left */
 	struct event *heap; /* the earliest event first */
 	size_t n_heap, max_heap;
 	struct station_state *station_state;
@@ -49,7 +49,7 @@ struct run {
 	size_t cycles; /* measured cycles of each class */
 	double now;
 	uint64_t random; /* state of uniform() */
-	bool no_memory; /* or more than MAX_CUSTOMERS at once */
+	bool no_memory;	 /* or more than MAX_CUSTOMERS at once */
 };
 
 /*
@@ -178,10 +178,9 @@ static void measure(struct run *r, const struct customer *u)
 {
 	size_t i = r->count[u->class]++;
 
-	if (i >= r->cycles / WARM_UP &&
-	    i - r->cycles / WARM_UP < r->cycles)
-		r->sample[u->class][i - r->cycles / WARM_UP] = r->now -
-							      u->since;
+	if (i >= r->cycles / WARM_UP && i - r->cycles / WARM_UP < r->cycles)
+		r->sample[u->class][i - r->cycles / WARM_UP] =
+			r->now - u->since;
 }
 
 /* Ends a cycle: an open customer leaves, a closed one thinks. */
@@ -229,7 +228,7 @@ static uint32_t new_customer(struct run *r, size_t class)
 		}
 		who = (uint32_t)r->n++;
 	}
-	r->customer[who].class = (uint32_t)class;
+	r->customer[who].class = (uint32_t) class;
 	return who;
 }
 
@@ -245,7 +244,7 @@ static void handle_event(struct run *r, uint32_t who)
 		if (who == NONE)
 			return;
 		schedule(r, 1 / r->net->class[class].arrivals_per_sec,
-			 NONE - 1 - (uint32_t)class);
+			 NONE - 1 - (uint32_t) class);
 		begin_cycle(r, who);
 	} else if (r->customer[who].station == NONE) {
 		begin_cycle(r, who);

@@ -55,7 +55,7 @@ enum { IDLE, TALKS, COMPUTES };
 
 /* ---- Reports of netprof replay: text, JSON and tables ---- */
 
-#define BAR 66 /* columns of the timeline */
+#define BAR 66	/* columns of the timeline */
 #define ROWS 40 /* maximum number of tasks in the timeline */
 
 /* A number as text, for cli_print_number(). */
@@ -66,8 +66,7 @@ static const char *three_decimals(double v, char buf[CLI_NUMBER_LEN])
 }
 
 /* Prints the table of tasks. */
-static void print_tasks(const struct program *p,
-		  const struct np_replay_job *j)
+static void print_tasks(const struct program *p, const struct np_replay_job *j)
 {
 	printf("%s%6s%6s%10s%10s%10s%10s%10s%9s%9s%s\n", cli_colour(CLI_BOLD),
 	       "task", "node", "ends", "computes", "waits", "messages", "bytes",
@@ -95,13 +94,13 @@ static void print_tasks(const struct program *p,
  * initially idle.
  */
 static void classify_bins(const struct np_replay_job *j, uint32_t n, double end,
-		     size_t bins, unsigned char *what)
+			  size_t bins, unsigned char *what)
 {
 	for (size_t i = 0; i < j->app->n_ops; i++) {
 		const struct np_replay_op *op = &j->app->op[i];
 		const struct np_replay_span *s = &j->span[i];
-		unsigned char kind = op->kind == NP_REPLAY_COMPUTE ?
-				     COMPUTES : TALKS;
+		unsigned char kind = op->kind == NP_REPLAY_COMPUTE ? COMPUTES :
+								     TALKS;
 		size_t from = (size_t)(s->start_sec / end * (double)bins);
 		size_t to = (size_t)ceil(s->end_sec / end * (double)bins);
 
@@ -115,7 +114,7 @@ static void classify_bins(const struct np_replay_job *j, uint32_t n, double end,
 
 /* Prints what each task does over time, a line per task. */
 static void print_timeline(const struct program *p,
-		     const struct np_replay_job *j, const char *model)
+			   const struct np_replay_job *j, const char *model)
 {
 	unsigned char *what;
 	char text[CLI_NUMBER_LEN];
@@ -190,7 +189,8 @@ static int print_text(const struct replay *r)
 #define MAX_OPS 100000 /* limit above which operations are not listed */
 
 static const char *const kind_names[] = {
-	[NP_REPLAY_COMPUTE] = "compute", [NP_REPLAY_SEND] = "send",
+	[NP_REPLAY_COMPUTE] = "compute",
+	[NP_REPLAY_SEND] = "send",
 	[NP_REPLAY_RECV] = "recv",
 };
 
@@ -237,8 +237,7 @@ static void put_op(json_object *list, const struct program *p,
  * Adds a run of a program to the JSON output. Operations are omitted if there
  * are too many.
  */
-static void put_job(json_object *in, const char *key,
-		    const struct program *p,
+static void put_job(json_object *in, const char *key, const struct program *p,
 		    const struct np_replay_job *j)
 {
 	json_object *o = cli_put_object(in, key), *list;
@@ -255,8 +254,7 @@ static void put_job(json_object *in, const char *key,
 }
 
 /* Adds a program under all models to the JSON output. */
-static void put_program(json_object *list, const struct replay *r,
-			size_t k)
+static void put_program(json_object *list, const struct replay *r, size_t k)
 {
 	const struct program *p = &r->p[k];
 	json_object *o = cli_append_object(list), *models;
@@ -266,20 +264,22 @@ static void put_program(json_object *list, const struct replay *r,
 	cli_put_count(o, "operations", p->app->n_ops);
 	models = cli_put_object(o, "models");
 	for (size_t m = 0; m < r->net.n; m++) {
-		json_object *one = cli_put_object(models,
-						  r->net.model[m]->name);
+		json_object *one =
+			cli_put_object(models, r->net.model[m]->name);
 		double alone = p->alone[m].end_sec;
 
 		put_job(one, "alone", p, &p->alone[m]);
 		if (r->n < 2)
 			continue;
 		put_job(one, "together", p, &p->together[m]);
-		cli_put_computed(one, "slowdown", alone > 0 ?
-			     p->together[m].end_sec / alone - 1 : NAN);
+		cli_put_computed(
+			one, "slowdown",
+			alone > 0 ? p->together[m].end_sec / alone - 1 : NAN);
 	}
 }
 
-#define TASK "task|node|end_sec|compute_sec|wait_sec|messages|bytes|" \
+#define TASK \
+	"task|node|end_sec|compute_sec|wait_sec|messages|bytes|" \
 	"mean_penalty|mean_conflicts"
 
 static const struct cli_table table = {
@@ -315,8 +315,7 @@ static int print_data(const struct replay *r, enum cli_format format)
 
 /* Adds the intervals of one kind of activity to the figure. */
 static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
-		      double end, const unsigned char *what,
-		      unsigned char kind)
+		      double end, const unsigned char *what, unsigned char kind)
 {
 	bool computes = kind == COMPUTES;
 	struct np_shape *s = np_figure_add_shape(
@@ -339,8 +338,7 @@ static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
 }
 
 /* Adds the panel of one program. */
-static void add_program(struct np_figure *f,
-			const struct program *p,
+static void add_program(struct np_figure *f, const struct program *p,
 			const struct np_replay_job *j, double end)
 {
 	uint32_t n = p->n_tasks < TASKS ? p->n_tasks : TASKS;
@@ -362,8 +360,7 @@ static void add_program(struct np_figure *f,
 		np_figure_add_name(f, &panel->y, name);
 	}
 	classify_bins(j, n, end, BINS, what);
-	add_spans(f, panel, n, end, what,
-		  COMPUTES);
+	add_spans(f, panel, n, end, what, COMPUTES);
 	add_spans(f, panel, n, end, what, TALKS);
 	free(what);
 }
@@ -371,8 +368,8 @@ static void add_program(struct np_figure *f,
 /* Draws all programs, together if there are several. */
 static int draw_figure(const struct replay *r, const char *path)
 {
-	struct np_figure *f = np_figure_new(r->n > 1 ? "Run together" :
-						       "Run alone");
+	struct np_figure *f =
+		np_figure_new(r->n > 1 ? "Run together" : "Run alone");
 	char latency[CLI_NUMBER_LEN], rate[CLI_NUMBER_LEN];
 	uint32_t most = 0;
 	double end = 0;
@@ -385,8 +382,9 @@ static int draw_figure(const struct replay *r, const char *path)
 		return cli_fail("all programs take 0 s: nothing to draw");
 	}
 	for (size_t k = 0; f && k < r->n; k++) {
-		add_program(f, &r->p[k], r->n > 1 ? &r->p[k].together[0] :
-						    &r->p[k].alone[0], end);
+		add_program(f, &r->p[k],
+			    r->n > 1 ? &r->p[k].together[0] : &r->p[k].alone[0],
+			    end);
 		most = r->p[k].n_tasks > most ? r->p[k].n_tasks : most;
 	}
 	if (f)
@@ -431,8 +429,8 @@ static int read_graph(int fd, const char *path, struct np_replay_app **out,
 	struct np_graph *g;
 	struct stat st;
 	int rc = !fstat(fd, &st) && S_ISDIR(st.st_mode) ?
-		 cli_graph_load(path, NULL, &g, err) :
-		 cli_goal_read(fd, path, &g, err);
+			 cli_graph_load(path, NULL, &g, err) :
+			 cli_goal_read(fd, path, &g, err);
 
 	if (rc)
 		return rc;
@@ -443,7 +441,7 @@ static int read_graph(int fd, const char *path, struct np_replay_app **out,
 
 /* Reads a program description, a graph in GOAL, or a directory with traces. */
 static int read_program(const char *path, struct np_replay_app **out,
-		    struct np_err *err)
+			struct np_err *err)
 {
 	int fd = np_read_stream(path, err), rc;
 
@@ -498,8 +496,9 @@ static int place(const struct cli_cmd *cmd, struct replay *r)
 		return place_list(cmd, r);
 	for (size_t k = 0; k < r->n; k++) {
 		struct program *p = &r->p[k];
-		uint32_t n = r->n_nodes ? r->n_nodes :
-			     (p->n_tasks + r->cores - 1) / r->cores;
+		uint32_t n = r->n_nodes ?
+				     r->n_nodes :
+				     (p->n_tasks + r->cores - 1) / r->cores;
 
 		if (np_mapping_make(r->mapping, p->n_tasks, n, r->cores,
 				    r->seed, p->node_of, &err))
@@ -558,7 +557,8 @@ static int take_map(char *text, void *own, struct np_err *err)
 {
 	struct replay *r = own;
 	static const char *const name[] = {
-		[NP_MAPPING_NODE] = "node", [NP_MAPPING_CORE] = "core",
+		[NP_MAPPING_NODE] = "node",
+		[NP_MAPPING_CORE] = "core",
 		[NP_MAPPING_RANDOM] = "random",
 	};
 
@@ -594,8 +594,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	int rc = cli_options_parse(self, argc, argv, r, o);
 
 	if (rc < 0 && o->n_apps > MAX_PROGRAMS)
-		return cli_usage(self, "more than %d programs",
-				 MAX_PROGRAMS);
+		return cli_usage(self, "more than %d programs", MAX_PROGRAMS);
 	if (rc < 0 && r->seed && (r->map || r->mapping != NP_MAPPING_RANDOM))
 		return cli_usage(self,
 				 "--seed has no effect without --map=random");
@@ -628,11 +627,11 @@ static int read_all(struct replay *r, char **paths, size_t n)
 }
 
 /* Prepares a run of a program on its nodes. */
-static int alloc_job(const struct program *p,
-		     struct np_replay_job *j)
+static int alloc_job(const struct program *p, struct np_replay_job *j)
 {
 	*j = (struct np_replay_job){
-		.app = p->app, .node_of = p->node_of,
+		.app = p->app,
+		.node_of = p->node_of,
 		.task = calloc(p->n_tasks, sizeof(*j->task)),
 		.span = calloc(p->app->n_ops + 1, sizeof(*j->span)),
 	};
@@ -717,7 +716,7 @@ static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 		if (!rc)
 			rc = play_all(r);
 		if (!rc)
-			rc = o.plot ? draw_figure(r, o.plot) :
+			rc = o.plot   ? draw_figure(r, o.plot) :
 			     o.format ? print_data(r, o.format) :
 					print_text(r);
 	}
@@ -729,29 +728,28 @@ const struct cli_cmd cmd_replay = {
 	.name = "replay",
 	.args = "[OPTION]... PROGRAM...",
 	.help = "simulate programs on a network, alone and together",
-	.text =
-"Simulates each PROGRAM on nodes that share a network as a model describes:\n"
-"when each task ends, and the penalties of its messages.  A program is a\n"
-"netprof-workload(5), an execution graph in GOAL, or the directory of a\n"
-"recorded run.  Several programs run alone and together, each on nodes of its\n"
-"own; the report contains their slowdowns.\n\n"
-"  --model=M,...     network models, as for netprof sharing\n"
-"  --set=P=V,...     parameters; fabric=N: the switch carries N transfers\n"
-"  --bandwidth=SIZE  bytes per second of a link (125 MB: 1 Gbit/s)\n"
-"  --latency=TIME    latency of each message (0s)\n"
-"  --eager=SIZE      sends up to this size do not wait for the receive (0)\n"
-"  --nodes=N         nodes of each program (as many as it needs)\n"
-"  --cores=N         tasks per node (1)\n"
-"  --map=HOW         node: round robin (default); core: node by node; random;\n"
-"                    or the node of each task, 0,0,1,...\n"
-"  --seed=N          seed of --map=random\n"
-"  --plot=FILE       draw tasks over time: .svg, .png or .pdf\n"
-"  --json, --parsable\n"
-"                    output for programs",
-	.examples =
-"  netprof replay stencil.workload\n"
-"  netprof replay --set=fabric=2 first.goal second.goal\n",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.text = "Simulates each PROGRAM on nodes that share a network as a model describes:\n"
+		"when each task ends, and the penalties of its messages.  A program is a\n"
+		"netprof-workload(5), an execution graph in GOAL, or the directory of a\n"
+		"recorded run.  Several programs run alone and together, each on nodes of its\n"
+		"own; the report contains their slowdowns.\n\n"
+		"  --model=M,...     network models, as for netprof sharing\n"
+		"  --set=P=V,...     parameters; fabric=N: the switch carries N transfers\n"
+		"  --bandwidth=SIZE  bytes per second of a link (125 MB: 1 Gbit/s)\n"
+		"  --latency=TIME    latency of each message (0s)\n"
+		"  --eager=SIZE      sends up to this size do not wait for the receive (0)\n"
+		"  --nodes=N         nodes of each program (as many as it needs)\n"
+		"  --cores=N         tasks per node (1)\n"
+		"  --map=HOW         node: round robin (default); core: node by node; random;\n"
+		"                    or the node of each task, 0,0,1,...\n"
+		"  --seed=N          seed of --map=random\n"
+		"  --plot=FILE       draw tasks over time: .svg, .png or .pdf\n"
+		"  --json, --parsable\n"
+		"                    output for programs",
+	.examples = "  netprof replay stencil.workload\n"
+		    "  netprof replay --set=fabric=2 first.goal second.goal\n",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
+	.own = options,
 	.required_arg = "a program: a file or a directory of traces",
 	.max_args = CLI_ANY,
 	.run = run_replay,

@@ -20,9 +20,9 @@
 
 /* Results of one model for one scheme. */
 struct model_result {
-	struct np_err why;   /* why there is no result; "" if there is one */
-	double *penalty;     /* by transfer: its time over its time alone */
-	double *time, *end;  /* duration and end, in the unit of the scheme */
+	struct np_err why;  /* why there is no result; "" if there is one */
+	double *penalty;    /* by transfer: its time over its time alone */
+	double *time, *end; /* duration and end, in the unit of the scheme */
 	double error; /* mean |time / measured - 1|; NAN: nothing measured */
 	size_t n_measured;
 };
@@ -34,25 +34,25 @@ struct sharing {
 	const char *fit; /* file to fit parameters to, or NULL */
 	/* constant penalties, as if all transfers were active all the time */
 	bool constant;
-	bool summary;  /* text output: only the errors */
+	bool summary;		      /* text output: only the errors */
 	struct model_result *results; /* by scheme and model */
 };
 
 /* The result of a model for a scheme. */
-static const struct model_result *
-result_at(const struct sharing *a, size_t scheme, size_t model)
+static const struct model_result *result_at(const struct sharing *a,
+					    size_t scheme, size_t model)
 {
 	return &a->results[scheme * a->net.n + model];
 }
 
 /* ---- Reports of netprof sharing: text, JSON and tables ---- */
 
-#define NAME 7	/* width of a transfer's name */
-#define ROUTE 11 /* width of its nodes */
-#define ENDS 7 /* width of the ends that it shares with others */
-#define NUMBER 11 /* width of a column of numbers */
-#define BAR 54 /* columns of the timeline */
-#define BARS 40 /* maximum number of transfers in the timeline */
+#define NAME 7	       /* width of a transfer's name */
+#define ROUTE 11       /* width of its nodes */
+#define ENDS 7	       /* width of the ends that it shares with others */
+#define NUMBER 11      /* width of a column of numbers */
+#define BAR 54	       /* columns of the timeline */
+#define BARS 40	       /* maximum number of transfers in the timeline */
 #define SIDE_BY_SIDE 5 /* number columns that fit next to each other */
 
 /* Whether times are in seconds; otherwise they are relative. */
@@ -208,8 +208,7 @@ static void print_errors(const struct block *b)
 {
 	printf("%-*s", NAME + ROUTE + ENDS + NUMBER, "Mean error");
 	for (size_t m = b->from; m < b->to; m++) {
-		const struct model_result *g =
-			result_at(b->a, b->scheme, m);
+		const struct model_result *g = result_at(b->a, b->scheme, m);
 
 		print_number(*g->why.text ? NAN : 100 * g->error, 1, " %");
 	}
@@ -247,8 +246,8 @@ static void print_tables(const struct sharing *a, size_t k)
 	size_t room = SIDE_BY_SIDE - (n_measured(s) > 0), n = a->net.n;
 
 	for (size_t from = 0; from < n; from += room) {
-		const struct block b = {
-			a, s, k, from, from + room < n ? from + room : n };
+		const struct block b = { a, s, k, from,
+					 from + room < n ? from + room : n };
 
 		putchar('\n');
 		print_penalties(&b);
@@ -290,8 +289,7 @@ static void print_timeline(const struct sharing *a, size_t k)
 		    is_timed(s) ? cli_sec(end, text) : text);
 	for (size_t i = 0; i < s->n; i++) {
 		print_transfer(s, i);
-		print_bar(s->start_sec[i], result_at(a, k, m)->end[i],
-			  end);
+		print_bar(s->start_sec[i], result_at(a, k, m)->end[i], end);
 	}
 }
 
@@ -351,7 +349,7 @@ struct total {
 
 /* Prints the errors for one scheme and adds them to the totals. */
 static void print_summary_row(const struct sharing *a, size_t k,
-			struct total *all)
+			      struct total *all)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
 
@@ -408,8 +406,8 @@ static int print_text(const struct sharing *a)
 }
 
 /* Adds a transfer under all models to the JSON output. */
-static void put_transfer(json_object *list, const struct sharing *a,
-			 size_t k, size_t i)
+static void put_transfer(json_object *list, const struct sharing *a, size_t k,
+			 size_t i)
 {
 	static const char *const names[] = { "none", "source", "destination",
 					     "both" };
@@ -457,8 +455,7 @@ static void put_models(json_object *in, const struct sharing *a, size_t k)
 }
 
 /* Adds a scheme to the JSON output. */
-static void put_scheme(json_object *list, const struct sharing *a,
-		       size_t k)
+static void put_scheme(json_object *list, const struct sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
 	json_object *o = cli_append_object(list), *transfers;
@@ -487,8 +484,7 @@ static void put_fit(json_object *in, const struct cli_network *net)
 		cli_put_text(o, "model", net->model[m]->name);
 		parameters = cli_put_object(o, "parameters");
 		for (size_t i = 0; i < f->n_param; i++) {
-			json_object *p = cli_put_object(parameters,
-							f->name[i]);
+			json_object *p = cli_put_object(parameters, f->name[i]);
 
 			cli_put_computed(p, "value", f->value[i]);
 			cli_put_bool(p, "fitted", f->fitted[i]);
@@ -527,7 +523,7 @@ static int print_data(const struct sharing *a, enum cli_format format)
  * When each transfer is active, and how much of its time is due to sharing.
  */
 
-#define SCHEMES 24 /* panels of a figure */
+#define SCHEMES 24   /* panels of a figure */
 #define TRANSFERS 40 /* rows for one scheme */
 
 enum { ALONE, PENALTY, OTHERS }; /* styles */
@@ -553,8 +549,8 @@ static void add_spans(struct np_figure *f, struct np_panel *p,
 	char name[64];
 	struct np_shape *shape;
 
-	snprintf(name, sizeof(name), style == ALONE ? "time alone" :
-		 "lost by sharing, %s", model);
+	snprintf(name, sizeof(name),
+		 style == ALONE ? "time alone" : "lost by sharing, %s", model);
 	shape = np_figure_add_shape(f, p, NP_SHAPE_SPANS, style, name);
 	for (size_t i = 0; i < rows_of(s); i++) {
 		double alone = fmin(g->end[i], s->start_sec[i] + s->alone[i]);
@@ -607,8 +603,8 @@ static void add_rows(struct np_figure *f, struct np_panel *p,
 }
 
 /* Adds the panel of a scheme. */
-static void add_scheme(struct np_figure *f, const struct sharing *a,
-		       size_t k, size_t first)
+static void add_scheme(struct np_figure *f, const struct sharing *a, size_t k,
+		       size_t first)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
 	struct np_panel *p = np_figure_add_panel(f, s->name);
@@ -707,9 +703,9 @@ static int alloc_result(struct model_result *m, size_t n)
 
 /* Evaluates a model as if all transfers were active all the time. */
 static int evaluate_static(const struct np_scheme *s,
-		      const struct np_sharing_model *model,
-		      const struct np_sharing_param *p,
-		      struct model_result *out)
+			   const struct np_sharing_model *model,
+			   const struct np_sharing_param *p,
+			   struct model_result *out)
 {
 	int rc = np_sharing_static(model, p, s->c, s->n, s->n_nodes,
 				   out->penalty, &out->why);
@@ -726,9 +722,9 @@ static int evaluate_static(const struct np_scheme *s,
  * below a penalty of 1.
  */
 static int evaluate_dynamic(const struct np_scheme *s,
-		       const struct np_sharing_model *model,
-		       const struct np_sharing_param *p,
-		       struct model_result *out)
+			    const struct np_sharing_model *model,
+			    const struct np_sharing_param *p,
+			    struct model_result *out)
 {
 	int rc = np_sharing_dynamic(model, p, s->c, s->start_sec, s->alone,
 				    s->n, s->n_nodes, out->end, &out->why);
@@ -736,7 +732,8 @@ static int evaluate_dynamic(const struct np_scheme *s,
 	for (size_t i = 0; !rc && i < s->n; i++) {
 		out->time[i] = out->end[i] - s->start_sec[i];
 		out->penalty[i] = s->alone[i] > 0 ?
-				  fmax(1, out->time[i] / s->alone[i]) : 1;
+					  fmax(1, out->time[i] / s->alone[i]) :
+					  1;
 	}
 	return rc;
 }
@@ -771,8 +768,8 @@ static int evaluate_all(struct sharing *a, struct np_err *err)
 
 		if (rc)
 			return np_errf(err, rc, "out of memory");
-		rc = (a->constant ? evaluate_static : evaluate_dynamic)(s, m,
-							      &net->param, out);
+		rc = (a->constant ? evaluate_static :
+				    evaluate_dynamic)(s, m, &net->param, out);
 		if (rc && rc != -E2BIG)
 			return np_errf(err, rc, "scheme %s: %s", s->name,
 				       out->why.text);
@@ -790,8 +787,9 @@ static int report_all(struct sharing *a, const struct cli_options *o)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = evaluate_all(a, &err) ? cli_fail("%s", err.text) :
-		 o->plot ? draw_figure(a, o->plot) :
-		 o->format ? print_data(a, o->format) : print_text(a);
+		 o->plot	       ? draw_figure(a, o->plot) :
+		 o->format	       ? print_data(a, o->format) :
+					 print_text(a);
 
 	for (size_t k = 0; a->results && k < a->set->n * a->net.n; k++)
 		free(a->results[k].penalty);
@@ -846,27 +844,27 @@ const struct cli_cmd cmd_sharing = {
 	.name = "sharing",
 	.args = "[OPTION]... [--fit=FILE] SCHEME",
 	.help = "how concurrent transfers share a network",
-	.text =
-"Computes penalties (time over time alone) and times of the transfers in\n"
-"SCHEME, netprof-scheme(5), with models of networks, and compares them with\n"
-"measured times if the scheme contains some.\n\n"
-"  --model=M,...   models: gige, myrinet, infiniband, maxmin (the default),\n"
-"                  conflicts, none\n"
-"  --static        constant penalties, as if all transfers were active; by\n"
-"                  default they change whenever one starts or ends (--dynamic)\n"
-"  --fit=FILE      first fit the models to the times measured in FILE, which\n"
-"                  contains schemes; FILE is also the default for SCHEME\n"
-"  --summary       print only the mean errors of the models\n"
-"  --set=P=V,...   parameters: beta, gamma_o, gamma_i of gige; be, bs, gs\n"
-"                  of infiniband; fabric: number of transfers that the\n"
-"                  switch carries at once (no limit)\n"
-"  --plot=FILE     draw transfers over time: .svg, .png or .pdf\n"
-"  --json, --parsable\n"
-"                  output for programs; --parsable (-P) as in sacct",
+	.text = "Computes penalties (time over time alone) and times of the transfers in\n"
+		"SCHEME, netprof-scheme(5), with models of networks, and compares them with\n"
+		"measured times if the scheme contains some.\n\n"
+		"  --model=M,...   models: gige, myrinet, infiniband, maxmin (the default),\n"
+		"                  conflicts, none\n"
+		"  --static        constant penalties, as if all transfers were active; by\n"
+		"                  default they change whenever one starts or ends (--dynamic)\n"
+		"  --fit=FILE      first fit the models to the times measured in FILE, which\n"
+		"                  contains schemes; FILE is also the default for SCHEME\n"
+		"  --summary       print only the mean errors of the models\n"
+		"  --set=P=V,...   parameters: beta, gamma_o, gamma_i of gige; be, bs, gs\n"
+		"                  of infiniband; fabric: number of transfers that the\n"
+		"                  switch carries at once (no limit)\n"
+		"  --plot=FILE     draw transfers over time: .svg, .png or .pdf\n"
+		"  --json, --parsable\n"
+		"                  output for programs; --parsable (-P) as in sacct",
 	.examples =
-"  netprof sharing two.scheme\n"
-"  netprof sharing --model=maxmin --plot=two.svg two.scheme\n",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+		"  netprof sharing two.scheme\n"
+		"  netprof sharing --model=maxmin --plot=two.svg two.scheme\n",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
+	.own = options,
 	.max_args = 1,
 	.run = run_sharing,
 };

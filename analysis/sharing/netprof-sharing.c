@@ -22,21 +22,21 @@
 #define PATIENCE_SEC 600.0 /* longest trial */
 
 static const char usage[] =
-"usage: srun --mpi=pmix [srun options] " NAME " [options] SCHEME\n"
-"\n"
-"Measure the transfers of SCHEME, netprof-scheme(5), all at the same time and\n"
-"each size alone, between the processes of a job step with one process per\n"
-"node.  Prints SCHEME with the measured times and the penalty of each transfer:\n"
-"its time over its time alone.  netprof sharing compares them with models.\n"
-"\n"
-"  --repeats=N   number of repetitions of each scheme, 2 to 1000 (default 10)\n"
-"  --parsable    one transfer per line, separated by |\n"
-"  --version     print the version\n"
-"  --help        print this help\n"
-"\n"
-"If there is a process on a node of the same name for each node of the scheme,\n"
-"these are used; otherwise the processes in their order.  UCX_TLS and\n"
-"UCX_NET_DEVICES choose the network.\n";
+	"usage: srun --mpi=pmix [srun options] " NAME " [options] SCHEME\n"
+	"\n"
+	"Measure the transfers of SCHEME, netprof-scheme(5), all at the same time and\n"
+	"each size alone, between the processes of a job step with one process per\n"
+	"node.  Prints SCHEME with the measured times and the penalty of each transfer:\n"
+	"its time over its time alone.  netprof sharing compares them with models.\n"
+	"\n"
+	"  --repeats=N   number of repetitions of each scheme, 2 to 1000 (default 10)\n"
+	"  --parsable    one transfer per line, separated by |\n"
+	"  --version     print the version\n"
+	"  --help        print this help\n"
+	"\n"
+	"If there is a process on a node of the same name for each node of the scheme,\n"
+	"these are used; otherwise the processes in their order.  UCX_TLS and\n"
+	"UCX_NET_DEVICES choose the network.\n";
 
 /* The request, from the command line. */
 struct settings {
@@ -105,8 +105,9 @@ static int map_all(struct run *r)
 		rc = map_scheme(r, &r->set.scheme[k], r->rank_of + at);
 		at += r->set.scheme[k].n_nodes;
 	}
-	return rc ? rc : np_schedule_new(&r->set, r->rank_of, r->s.repeats,
-					 &r->schedule, r->err);
+	return rc ? rc :
+		    np_schedule_new(&r->set, r->rank_of, r->s.repeats,
+				    &r->schedule, r->err);
 }
 
 /* Connects this process to all others. */
@@ -148,8 +149,9 @@ static int set_up(struct run *r)
 		rc = map_all(r);
 	if (!rc)
 		rc = connect_all(r);
-	return rc ? rc : conf.wire->ops->fence(conf.wire, NP_PROBE_FENCE_SEC,
-					       r->err);
+	return rc ? rc :
+		    conf.wire->ops->fence(conf.wire, NP_PROBE_FENCE_SEC,
+					  r->err);
 }
 
 /* Stores the times of a trial. */
@@ -177,10 +179,13 @@ static void nothing(void *arg, double now_sec)
 static int measure(struct run *r)
 {
 	struct np_transfers_conf conf = {
-		.env = np_probe_env(&r->probe), .n_ranks = r->probe.size,
-		.trial = r->schedule.trial, .n_trials = r->schedule.n,
+		.env = np_probe_env(&r->probe),
+		.n_ranks = r->probe.size,
+		.trial = r->schedule.trial,
+		.n_trials = r->schedule.n,
 		.patience_sec = PATIENCE_SEC,
-		.done = on_done, .over = on_over,
+		.done = on_done,
+		.over = on_over,
 	};
 	const struct np_idle idle = { nothing, PATIENCE_SEC, NULL };
 	struct np_engine *e;
@@ -209,14 +214,12 @@ static void print_scheme(const struct run *r, size_t k)
 		const struct np_moments *p = &g->penalty[i];
 
 		half = np_moments_half_width(p);
-		printf("%s: %s -> %s %llu", s->label[i],
-		       s->node[s->c[i].from], s->node[s->c[i].to],
-		       (unsigned long long)s->bytes[i]);
+		printf("%s: %s -> %s %llu", s->label[i], s->node[s->c[i].from],
+		       s->node[s->c[i].to], (unsigned long long)s->bytes[i]);
 		if (s->start_sec[i] > 0)
 			printf(" at %.6fs", s->start_sec[i]);
 		printf(" took %.6fs # penalty %.3f, 95 %% %.3f to %.3f\n",
-		       g->sec[i].mean, p->mean, p->mean - half,
-		       p->mean + half);
+		       g->sec[i].mean, p->mean, p->mean - half, p->mean + half);
 	}
 }
 
@@ -227,8 +230,7 @@ static void print(const struct run *r)
 	const struct np_probe_conf *c = &r->probe.conf;
 
 	if (r->probe.size > 1)
-		c->net->ops->transport(c->net, 1, transport,
-				       sizeof(transport));
+		c->net->ops->transport(c->net, 1, transport, sizeof(transport));
 	printf("# %s %s, %s%s, %s, %u processes, %u repeats\n", NAME,
 	       NP_VERSION, strcmp(c->net->kind, "ucx") ? "" : "UCX ",
 	       c->net->version, transport, r->probe.size, r->s.repeats);
@@ -250,12 +252,12 @@ static void print_parsable(const struct run *r)
 			double half = np_moments_half_width(p);
 
 			printf("%s|%s|%s|%s|%llu|%.6f|%u|%.6f|%.6f|%.4f|%.4f|"
-			       "%.4f\n", s->name, s->label[i],
-			       s->node[s->c[i].from], s->node[s->c[i].to],
-			       (unsigned long long)s->bytes[i],
-			       s->start_sec[i], r->s.repeats,
-			       g->reference.mean, g->sec[i].mean, p->mean,
-			       p->mean - half, p->mean + half);
+			       "%.4f\n",
+			       s->name, s->label[i], s->node[s->c[i].from],
+			       s->node[s->c[i].to],
+			       (unsigned long long)s->bytes[i], s->start_sec[i],
+			       r->s.repeats, g->reference.mean, g->sec[i].mean,
+			       p->mean, p->mean - half, p->mean + half);
 		}
 }
 

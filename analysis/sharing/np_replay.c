@@ -87,8 +87,8 @@ int np_replay_depend(struct np_replay_app *a, uint32_t after, uint32_t before,
 {
 	if (np_array_grow(&a->dep, a->n_deps, sizeof(*a->dep)))
 		return np_errf(err, -ENOMEM, "out of memory");
-	a->dep[a->n_deps++] = (struct np_replay_dep){
-		before, { after, on_start } };
+	a->dep[a->n_deps++] =
+		(struct np_replay_dep){ before, { after, on_start } };
 	return 0;
 }
 
@@ -104,8 +104,7 @@ static int check_matches(const struct np_replay_app *a, struct np_err *err)
 	for (size_t i = 0; i < a->n_ops; i++) {
 		const struct np_replay_op *op = &a->op[i];
 
-		if (op->kind != NP_REPLAY_COMPUTE &&
-		    op->match == NO_MATCH)
+		if (op->kind != NP_REPLAY_COMPUTE && op->match == NO_MATCH)
 			return np_errf(
 				err, -EINVAL,
 				"task %u: operation %zu, a %s, has no match",
@@ -151,7 +150,8 @@ static int add_rank(struct np_replay_app *a, const struct np_graph *g,
 {
 	static const enum np_replay_kind kind[] = {
 		[NP_OP_CALC] = NP_REPLAY_COMPUTE,
-		[NP_OP_SEND] = NP_REPLAY_SEND, [NP_OP_RECV] = NP_REPLAY_RECV,
+		[NP_OP_SEND] = NP_REPLAY_SEND,
+		[NP_OP_RECV] = NP_REPLAY_RECV,
 	};
 	int rc = 0;
 
@@ -181,8 +181,8 @@ static int link_rank(struct np_replay_app *a, const struct np_graph *g,
 		uint32_t y, peer, peer_i, at = base[rank] + i;
 		enum np_dep_kind kind;
 
-		for (size_t n = 0; !rc && np_graph_dep(g, rank, i, n, &y,
-						       &kind); n++)
+		for (size_t n = 0;
+		     !rc && np_graph_dep(g, rank, i, n, &y, &kind); n++)
 			rc = np_replay_depend(a, at, base[rank] + y,
 					      kind == NP_IREQUIRES, err);
 		if (a->op[at].kind != NP_REPLAY_SEND)
@@ -238,7 +238,7 @@ struct state {
 struct job_state {
 	struct np_replay_job *job;
 	size_t base, n_left; /* n_left: operations that have not ended */
-	double begun_sec; /* of the current run */
+	double begun_sec;    /* of the current run */
 };
 
 /* A simulation of one or more jobs on a network. */
@@ -251,7 +251,7 @@ struct play {
 	size_t n_ops, n_running; /* jobs that have not completed a run */
 	struct state *state;
 	uint32_t *job_of_op; /* by operation */
-	size_t *queue;	    /* operations that can begin; ring buffer */
+	size_t *queue;	     /* operations that can begin; ring buffer */
 	size_t q_at, q_n;
 	bool again; /* jobs that end start again while others still run */
 	double now_sec;
@@ -291,7 +291,8 @@ static struct np_replay_task *task_of(struct play *p, size_t id)
 	struct job_state *at = job_of(p, id);
 
 	return at->job->task && !at->job->runs ?
-	       &at->job->task[op_of(p, id)->task] : NULL;
+		     &at->job->task[op_of(p, id)->task] :
+		     NULL;
 }
 
 /* Appends an operation to the queue of those that can begin. */
@@ -368,7 +369,8 @@ static void end_op(struct play *p, size_t id)
 static int set_timer(struct play *p, double sec, size_t id)
 {
 	return np_timers_set(&p->timers, p->now_sec + sec, id) ?
-	       np_errf(p->err, -ENOMEM, "out of memory") : 0;
+		       np_errf(p->err, -ENOMEM, "out of memory") :
+		       0;
 }
 
 /* The operation at the other end of a message. */
@@ -393,8 +395,7 @@ static int try_message(struct play *p, size_t send)
 
 	if (s->flags & MOVES || !(s->flags & BEGUN))
 		return 0;
-	if (!is_eager(p, send) &&
-	    !(p->state[match_of(p, send)].flags & BEGUN))
+	if (!is_eager(p, send) && !(p->state[match_of(p, send)].flags & BEGUN))
 		return 0;
 	s->flags |= MOVES;
 	s->start_sec = p->now_sec;
@@ -408,7 +409,8 @@ static int start_flow(struct play *p, size_t send)
 	struct job_state *at = job_of(p, send);
 	const struct np_comm c = {
 		at->job->node_of[op->task],
-		at->job->node_of[at->job->app->op[op->match].task] };
+		at->job->node_of[at->job->app->op[op->match].task]
+	};
 
 	return np_flows_start(p->flows, p->now_sec, c,
 			      (double)op->bytes / p->net->bytes_per_sec, send,
@@ -417,12 +419,12 @@ static int start_flow(struct play *p, size_t send)
 
 /* Records penalty and conflicts of a message. */
 static void record_message(struct play *p, size_t send,
-			 const struct np_flow_end *end)
+			   const struct np_flow_end *end)
 {
 	struct np_replay_span *s = span_of(p, send);
 	struct np_replay_task *t = task_of(p, send);
-	double alone = p->net->latency_sec + (double)op_of(p, send)->bytes /
-		       p->net->bytes_per_sec;
+	double alone = p->net->latency_sec +
+		       (double)op_of(p, send)->bytes / p->net->bytes_per_sec;
 	double took = p->now_sec - p->state[send].start_sec;
 	double penalty = alone > 0 ? fmax(took / alone, 1) : 1;
 
@@ -577,8 +579,9 @@ static int alloc_state(struct play *p)
 	p->state = calloc(p->n_ops + 1, sizeof(*p->state));
 	p->job_of_op = calloc(p->n_ops + 1, sizeof(*p->job_of_op));
 	p->queue = calloc(p->n_ops + 1, sizeof(*p->queue));
-	return p->state && p->job_of_op && p->queue ? 0 :
-	       np_errf(p->err, -ENOMEM, "out of memory");
+	return p->state && p->job_of_op && p->queue ?
+		       0 :
+		       np_errf(p->err, -ENOMEM, "out of memory");
 }
 
 /* Allocates the state of all jobs. */
@@ -591,17 +594,17 @@ static int open_play(struct play *p, struct np_replay_job *job, size_t n)
 		return np_errf(p->err, -ENOMEM, "out of memory");
 	p->n_running = n;
 	for (size_t k = 0; k < n; k++) {
-		p->job_state[k] = (struct job_state){ .job = &job[k],
-					       .base = p->n_ops };
+		p->job_state[k] =
+			(struct job_state){ .job = &job[k], .base = p->n_ops };
 		p->n_ops += job[k].app->n_ops;
 		job[k].runs = 0;
 		job[k].end_sec = 0;
 		if (job[k].task)
-			memset(job[k].task, 0, job[k].app->n_tasks *
-			       sizeof(*job[k].task));
+			memset(job[k].task, 0,
+			       job[k].app->n_tasks * sizeof(*job[k].task));
 		if (job[k].span)
-			memset(job[k].span, 0, job[k].app->n_ops *
-			       sizeof(*job[k].span));
+			memset(job[k].span, 0,
+			       job[k].app->n_ops * sizeof(*job[k].span));
 	}
 	rc = alloc_state(p);
 	if (rc)
@@ -629,8 +632,9 @@ static void close_tasks(struct np_replay_job *j)
 int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
 		  size_t n, bool again, uint64_t *n_events, struct np_err *err)
 {
-	struct play p = { .net = net, .param = net->param, .again = again,
-			  .err = err };
+	struct play p = {
+		.net = net, .param = net->param, .again = again, .err = err
+	};
 	int rc = check(net, job, n, err);
 
 	p.param.local = true;
@@ -646,8 +650,9 @@ int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
 		rc = begin_ops(&p);
 	while (!rc && p.n_running)
 		rc = net->max_events && p.n_events > net->max_events ?
-		     np_errf(err, -E2BIG, "more than %llu events",
-			     (unsigned long long)net->max_events) : step(&p);
+			     np_errf(err, -E2BIG, "more than %llu events",
+				     (unsigned long long)net->max_events) :
+			     step(&p);
 	for (size_t k = 0; !rc && k < n; k++)
 		close_tasks(&job[k]);
 	if (!rc && n_events)
@@ -665,7 +670,7 @@ int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
 
 /* Draws from the remaining cores (Fisher-Yates shuffle). */
 static int map_randomly(uint32_t n_tasks, uint32_t n_nodes, uint32_t cores,
-		     uint64_t seed, uint32_t *node_of, struct np_err *err)
+			uint64_t seed, uint32_t *node_of, struct np_err *err)
 {
 	size_t n = (size_t)n_nodes * cores;
 	uint32_t *core = calloc(n, sizeof(*core));
@@ -710,9 +715,9 @@ int np_mapping_make(enum np_mapping how, uint32_t n_tasks, uint32_t n_nodes,
  * the end, when all are known.
  */
 
-#define BYTES ((uint64_t)1 << 20) /* default message size */
+#define BYTES ((uint64_t)1 << 20)     /* default message size */
 #define MAX_BYTES ((uint64_t)1 << 40) /* of a message */
-#define MAX_REPEATS 1000000u /* of one repeat line */
+#define MAX_REPEATS 1000000u	      /* of one repeat line */
 
 /*
  * One end of a message; the k-th send from one task to another matches the k-th
@@ -803,8 +808,8 @@ static void add_end(struct reader *r, enum np_replay_kind kind, uint32_t task,
 	uint32_t op = add_op(r, kind, task, 0, bytes);
 
 	if (np_array_grow(&e->e, e->n, sizeof(*e->e)) ||
-	    (!r->blocking && np_array_grow(&t->pending, t->n_pending,
-					   sizeof(*t->pending)))) {
+	    (!r->blocking &&
+	     np_array_grow(&t->pending, t->n_pending, sizeof(*t->pending)))) {
 		np_words_no_memory(&r->w);
 		return;
 	}
@@ -844,11 +849,10 @@ static int by_ends(const void *a, const void *b)
 
 /* Reports the first unmatched end, in sorting order. */
 static void unmatched_error(struct reader *r, const struct end *send,
-		  const struct end *recv)
+			    const struct end *recv)
 {
 	bool more = send && (!recv || send->from < recv->from ||
-			     (send->from == recv->from &&
-			      send->to < recv->to));
+			     (send->from == recv->from && send->to < recv->to));
 	const struct end *e = more ? send : recv;
 
 	r->w.rc = np_errf(r->w.err, -EINVAL,
@@ -868,8 +872,9 @@ static void match_ends(struct reader *r)
 		qsort(r->sends.e, n, sizeof(*s), by_ends);
 	if (m)
 		qsort(r->recvs.e, m, sizeof(*v), by_ends);
-	for (i = 0; i < n && i < m && s[i].from == v[i].from &&
-		    s[i].to == v[i].to; i++)
+	for (i = 0;
+	     i < n && i < m && s[i].from == v[i].from && s[i].to == v[i].to;
+	     i++)
 		np_replay_match(r->app, s[i].op, v[i].op);
 	if (i < n || i < m)
 		unmatched_error(r, i < n ? &s[i] : NULL, i < m ? &v[i] : NULL);
@@ -1032,9 +1037,9 @@ static const struct {
 	void (*of_task)(struct reader *r, uint32_t task);
 	bool blocking;
 } events[] = {
-	{ "compute", event_compute }, { "send", event_send, true },
-	{ "recv", event_recv, true }, { "isend", event_send },
-	{ "irecv", event_recv },      { "wait", event_wait },
+	{ "compute", event_compute },	{ "send", event_send, true },
+	{ "recv", event_recv, true },	{ "isend", event_send },
+	{ "irecv", event_recv },	{ "wait", event_wait },
 	{ "exchange", event_exchange }, { "alltoall", event_alltoall },
 	{ "barrier", event_barrier },
 };
@@ -1099,8 +1104,8 @@ static void line_repeat(struct reader *r)
 		TOO_BIG(r, "repeat: nested more than %d deep",
 			NP_WORKLOAD_DEPTH);
 	if (!r->w.rc)
-		r->loop[r->depth++] = (struct loop){ r->w.at, r->w.line,
-						     n - 1 };
+		r->loop[r->depth++] =
+			(struct loop){ r->w.at, r->w.line, n - 1 };
 }
 
 /* Reads "end": goes back to the beginning of the repeat, or past it. */
@@ -1123,8 +1128,10 @@ static const struct {
 	const char *name;
 	void (*read)(struct reader *r);
 } lines[] = {
-	{ "tasks", line_tasks }, { "size", line_size },
-	{ "repeat", line_repeat }, { "end", line_end },
+	{ "tasks", line_tasks },
+	{ "size", line_size },
+	{ "repeat", line_repeat },
+	{ "end", line_end },
 };
 
 /* Limits the time for reading, whatever the lines do. */

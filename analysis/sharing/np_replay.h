@@ -103,7 +103,7 @@ struct np_replay_net {
 /* Results for one task. */
 struct np_replay_task {
 	double end_sec, compute_sec;
-	double wait_sec; /* rest of its time */
+	double wait_sec;	  /* rest of its time */
 	uint64_t messages, bytes; /* of messages sent */
 	/* of messages sent: time over time alone; NAN if none */
 	double mean_penalty;
@@ -126,7 +126,7 @@ struct np_replay_job {
 	const struct np_replay_app *app; /* completed; borrowed */
 	const uint32_t *node_of;	 /* by task; borrowed */
 	/* Results: */
-	double end_sec;		     /* of the first run */
+	double end_sec; /* of the first run */
 	/* by task, provided by the caller; or NULL */
 	struct np_replay_task *task;
 	/* by operation, provided by the caller; or NULL */
@@ -143,8 +143,7 @@ struct np_replay_job {
  * the model; or -ENOMEM.
  */
 int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
-		  size_t n, bool again, uint64_t *n_events,
-		  struct np_err *err);
+		  size_t n, bool again, uint64_t *n_events, struct np_err *err);
 
 enum np_mapping {
 	NP_MAPPING_NODE,   /* task i on node i modulo nodes */

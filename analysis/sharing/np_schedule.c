@@ -60,8 +60,9 @@ static int alloc_part(struct np_schedule_part *part, size_t n)
 	part->alone = calloc(n + 1, sizeof(*part->alone));
 	part->size_index = calloc(n, sizeof(*part->size_index));
 	part->alone_sec = calloc(n + 1, sizeof(*part->alone_sec));
-	return part->all && part->alone && part->size_index &&
-	       part->alone_sec ? 0 : -ENOMEM;
+	return part->all && part->alone && part->size_index && part->alone_sec ?
+		       0 :
+		       -ENOMEM;
 }
 
 /*
@@ -89,7 +90,8 @@ static int init_part(const struct np_scheme *scheme, const uint32_t *rank_of,
 		     struct np_schedule_part *part, struct np_err *err)
 {
 	int rc = alloc_part(part, scheme->n) ?
-		 np_errf(err, -ENOMEM, "out of memory") : 0;
+			 np_errf(err, -ENOMEM, "out of memory") :
+			 0;
 
 	if (!rc && scheme->reference_bytes > NP_SCHEDULE_MAX_BYTES)
 		rc = np_errf(err, -EINVAL,
@@ -99,9 +101,10 @@ static int init_part(const struct np_scheme *scheme, const uint32_t *rank_of,
 			     (unsigned long long)scheme->reference_bytes,
 			     NP_SCHEDULE_MAX_BYTES);
 	for (size_t i = 0; !rc && i < scheme->n; i++) {
-		part->all[i] = (struct np_transfer){
-			rank_of[scheme->c[i].from], rank_of[scheme->c[i].to],
-			(uint32_t)scheme->bytes[i], scheme->start_sec[i] };
+		part->all[i] = (struct np_transfer){ rank_of[scheme->c[i].from],
+						     rank_of[scheme->c[i].to],
+						     (uint32_t)scheme->bytes[i],
+						     scheme->start_sec[i] };
 		rc = check(scheme, i, &part->all[i], err);
 	}
 	if (!rc)
@@ -118,8 +121,8 @@ static void add_trial(struct np_schedule *s, size_t k, size_t size, size_t n)
 	s->scheme_of[s->n] = k;
 	s->size_of[s->n] = size;
 	s->trial[s->n++] = size == TOGETHER ?
-			   (struct np_trial){ part->all, n } :
-			   (struct np_trial){ &part->alone[size], 1 };
+				   (struct np_trial){ part->all, n } :
+				   (struct np_trial){ &part->alone[size], 1 };
 }
 
 /* Makes the trials of all schemes, in the order in which they run. */
@@ -155,11 +158,13 @@ int np_schedule_new(const struct np_scheme_set *set, const uint32_t *rank_of,
 		    struct np_err *err)
 {
 	struct np_schedule s = {
-		.set = set, .repeats = repeats,
+		.set = set,
+		.repeats = repeats,
 		.part = calloc(set->n, sizeof(*s.part)),
 		.result = calloc(set->n, sizeof(*s.result)),
 	};
-	int rc = s.part && s.result ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	int rc = s.part && s.result ? 0 :
+				      np_errf(err, -ENOMEM, "out of memory");
 
 	for (size_t k = 0; !rc && k < set->n; k++) {
 		struct np_measured_scheme *result = &s.result[k];

@@ -28,8 +28,8 @@ struct np_measured_scheme {
 
 struct np_schedule {
 	const struct np_scheme_set *set; /* borrowed */
-	uint32_t repeats; /* without the warm-up trials */
-	struct np_trial *trial;	/* for np_transfers.h */
+	uint32_t repeats;		 /* without the warm-up trials */
+	struct np_trial *trial;		 /* for np_transfers.h */
 	size_t n;
 	struct np_measured_scheme *result; /* by scheme */
 	/* Private to np_schedule.c: */

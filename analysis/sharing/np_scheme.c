@@ -92,8 +92,7 @@ static int finish_scheme(struct reader *r)
 	if (!s->reference_bytes)
 		s->reference_bytes = NP_SCHEME_BYTES;
 	for (size_t i = 0; i < s->n; i++) {
-		double share = (double)s->bytes[i] /
-			       (double)s->reference_bytes;
+		double share = (double)s->bytes[i] / (double)s->reference_bytes;
 
 		s->alone[i] = timed ? v->latency_sec + share * rest : share;
 		if (!isnan(s->took_sec[i]) && !timed)
@@ -137,10 +136,11 @@ static int begin_unnamed(struct reader *r)
 	np_scheme_name name;
 	size_t n = 0;
 
-	for (const char *p = basename(r->w.source);
-	     *p && n + 1 < sizeof(name); p++)
-		name[n++] = isalnum((unsigned char)*p) ||
-			    strchr("_.-+", *p) ? *p : '_';
+	for (const char *p = basename(r->w.source); *p && n + 1 < sizeof(name);
+	     p++)
+		name[n++] = isalnum((unsigned char)*p) || strchr("_.-+", *p) ?
+				  *p :
+				  '_';
 	name[n] = '\0';
 	return begin_scheme(r, n ? name : "scheme");
 }
@@ -337,7 +337,8 @@ static const struct {
 	{ "scheme", line_scheme, "scheme NAME" },
 	{ "size", line_size, "size SIZE" },
 	{ "latency", line_latency, "latency TIME" },
-	{ "reference", line_reference, NULL }, { "nodes", line_nodes, NULL },
+	{ "reference", line_reference, NULL },
+	{ "nodes", line_nodes, NULL },
 };
 
 /* Reads a line by its first word. */

@@ -22,8 +22,8 @@
 #define NP_SCHEME_NAME 32 /* bytes of a name with its NUL */
 #define NP_SCHEME_MAX_FILE_BYTES (1u << 20)
 #define NP_SCHEME_MAX_SCHEMES 64
-#define NP_SCHEME_MAX_COMMS 4096 /* of one scheme */
-#define NP_SCHEME_MAX_NODES 1024 /* of one scheme */
+#define NP_SCHEME_MAX_COMMS 4096		/* of one scheme */
+#define NP_SCHEME_MAX_NODES 1024		/* of one scheme */
 #define NP_SCHEME_MAX_BYTES ((uint64_t)1 << 40) /* of one transfer */
 #define NP_SCHEME_BYTES ((uint64_t)20 << 20)	/* default size */
 

@@ -28,8 +28,7 @@ struct key {
 };
 
 /* Numbers the nodes in key[n]; returns how many different ones there are. */
-static size_t number(struct key *key, size_t n, uint32_t *port,
-		     uint32_t *count)
+static size_t number(struct key *key, size_t n, uint32_t *port, uint32_t *count)
 {
 	size_t ports = 0;
 
@@ -141,9 +140,9 @@ static long ports_parts(const struct np_ports *p, uint32_t *part)
 
 /* A destination of a source, with all parallel edges between them. */
 struct np_matching_choice {
-	uint32_t slot; /* slot of the destination in the states of this step */
+	uint32_t slot;	/* slot of the destination in the states of this step */
 	uint32_t times; /* number of parallel edges */
-	bool closes;   /* no later source has this destination */
+	bool closes;	/* no later source has this destination */
 };
 
 struct np_matching_step {
@@ -170,12 +169,12 @@ enum np_matching_order {
 /* Edges sorted by source, and the status of each destination. */
 struct graph {
 	const struct np_ports *p;
-	uint32_t *edge;	 /* by source, then by destination */
+	uint32_t *edge; /* by source, then by destination */
 	/* by source: first index in edge[]; one more entry at the end */
 	size_t *first;
-	uint32_t *left;	 /* by destination: number of remaining sources */
-	uint32_t *slot;	 /* by destination; NO_PORT: not opened yet */
-	bool *done;	 /* by source: processed */
+	uint32_t *left; /* by destination: number of remaining sources */
+	uint32_t *slot; /* by destination; NO_PORT: not opened yet */
+	bool *done;	/* by source: processed */
 };
 
 /* Whether edge[i] is the first of parallel edges. */
@@ -198,7 +197,8 @@ static void graph_free(struct graph *g)
 static int graph_new(const struct np_ports *p, struct graph *g)
 {
 	*g = (struct graph){
-		.p = p, .edge = calloc(p->n, sizeof(*g->edge)),
+		.p = p,
+		.edge = calloc(p->n, sizeof(*g->edge)),
 		.first = calloc(p->n_out + 1, sizeof(*g->first)),
 		.left = calloc(p->n_in, sizeof(*g->left)),
 		.slot = calloc(p->n_in, sizeof(*g->slot)),
@@ -261,8 +261,8 @@ static size_t first_source(const struct graph *g, enum np_matching_order order)
 
 	for (size_t s = 1; s < g->p->n_out; s++)
 		if (order == NP_MATCHING_MOST ?
-		    g->p->n_of_out[s] > g->p->n_of_out[best] :
-		    g->p->n_of_out[s] < g->p->n_of_out[best])
+			    g->p->n_of_out[s] > g->p->n_of_out[best] :
+			    g->p->n_of_out[s] < g->p->n_of_out[best])
 			best = s;
 	return best;
 }
@@ -301,7 +301,7 @@ static uint32_t take_slot(struct slots *s)
 
 /* Appends a source to the plan, with a choice for each destination. */
 static void process_source(struct graph *g, size_t s, struct slots *slots,
-		 struct np_matching_plan *plan, size_t *n_choices)
+			   struct np_matching_plan *plan, size_t *n_choices)
 {
 	struct np_matching_step *step = &plan->step[plan->n_steps++];
 
@@ -316,8 +316,8 @@ static void process_source(struct graph *g, size_t s, struct slots *slots,
 				g->slot[d] = take_slot(slots);
 			g->left[d]--;
 			plan->choice[(*n_choices)++] =
-				(struct np_matching_choice){
-					g->slot[d], 0, !g->left[d] };
+				(struct np_matching_choice){ g->slot[d], 0,
+							     !g->left[d] };
 			step->n++;
 		}
 		c = &plan->choice[*n_choices - 1];
@@ -343,8 +343,9 @@ static void np_matching_plan_free(struct np_matching_plan *plan)
  * is adjacent to earlier ones and few destinations are open. Returns 0 or
  * -ENOMEM.
  */
-static int np_matching_plan(const struct np_ports *p, enum np_matching_order order,
-		     struct np_matching_plan *out)
+static int np_matching_plan(const struct np_ports *p,
+			    enum np_matching_order order,
+			    struct np_matching_plan *out)
 {
 	struct np_matching_plan plan = {
 		.step = calloc(p->n_out, sizeof(*plan.step)),
@@ -380,14 +381,14 @@ enum { FREE, USED, MUST };
 /* All states of all steps, one step after the other, with scaled sums. */
 struct states {
 	size_t words, n, room, max;
-	uint64_t *key;	  /* n keys of `words` words */
+	uint64_t *key;	 /* n keys of `words` words */
 	double *forward; /* number of ways to reach a state, scaled per step */
-	size_t *first;	  /* by step; one more entry at the end */
+	size_t *first;	 /* by step; one more entry at the end */
 	/* hash table of the states of one step: index + 1, or 0 */
 	uint32_t *table;
 	size_t table_room, table_size; /* powers of two */
 	size_t table_of; /* index of the first state in the table */
-	uint64_t *next;	  /* buffer for one key */
+	uint64_t *next;	 /* buffer for one key */
 };
 
 static uint64_t *key_of(const struct states *s, size_t i)
@@ -427,9 +428,8 @@ static uint32_t *find(const struct states *s, const uint64_t *key)
 {
 	size_t at = hash(s, key);
 
-	while (s->table[at] &&
-	       memcmp(key_of(s, s->table_of + s->table[at] - 1), key,
-		      s->words * sizeof(*key)))
+	while (s->table[at] && memcmp(key_of(s, s->table_of + s->table[at] - 1),
+				      key, s->words * sizeof(*key)))
 		at = (at + 1) & (s->table_size - 1);
 	return &s->table[at];
 }
@@ -487,7 +487,8 @@ static int add(struct states *s, double ways)
 	s->forward[s->n++] = ways;
 	*at = (uint32_t)(s->n - s->table_of);
 	return 4 * (s->n - s->table_of) > 3 * s->table_size ?
-	       make_table(s, s->table_of, s->n) : 0;
+		       make_table(s, s->table_of, s->n) :
+		       0;
 }
 
 /* Whether more destinations must be used than there are sources left. */
@@ -506,10 +507,10 @@ static bool is_impossible(const struct states *s, size_t n_left)
  * or none (taken == n), into s->next. Returns false if that is impossible.
  */
 static bool next_state(struct states *s, const uint64_t *key,
-		   const struct np_matching_plan *plan, size_t k, size_t taken)
+		       const struct np_matching_plan *plan, size_t k,
+		       size_t taken)
 {
-	const struct np_matching_choice *c =
-		plan->choice + plan->step[k].first;
+	const struct np_matching_choice *c = plan->choice + plan->step[k].first;
 	size_t n = plan->step[k].n;
 
 	if (taken < n && get(key, c[taken].slot) == USED)
@@ -553,7 +554,7 @@ static void rescale(struct states *s, size_t from, double *ln)
 
 /* Computes the states of all steps, and the number of ways to each. */
 static int sum_forward(struct states *s, const struct np_matching_plan *plan,
-		   double *ln_sets, size_t *n_done)
+		       double *ln_sets, size_t *n_done)
 {
 	int rc = make_room(s);
 
@@ -573,7 +574,8 @@ static int sum_forward(struct states *s, const struct np_matching_plan *plan,
 			for (size_t t = 0; !rc && t <= step->n; t++)
 				if (next_state(s, key_of(s, i), plan, k, t))
 					rc = add(s, s->forward[i] *
-						 times_of(c, step->n, t));
+							    times_of(c, step->n,
+								     t));
 		if (!rc)
 			rescale(s, s->first[k + 1], ln_sets);
 		s->first[k + 2] = s->n;
@@ -624,7 +626,7 @@ static void step_back(struct states *s, const struct np_matching_plan *plan,
 
 /* Computes shares from the last step to the first. */
 static int sum_backward(struct states *s, const struct np_matching_plan *plan,
-		    double *part)
+			double *part)
 {
 	double *sum, *after, *before, *other;
 	size_t widest = 1;
@@ -656,12 +658,13 @@ static int sum_backward(struct states *s, const struct np_matching_plan *plan,
  * np_matching_all() for this one order. *n_done: number of sources processed;
  * all, unless the result is -E2BIG.
  */
-static int np_matching_count(const struct np_matching_plan *plan, size_t n_edges,
-		      size_t max_states, double *share, double *ln_sets,
-		      size_t *n_done)
+static int np_matching_count(const struct np_matching_plan *plan,
+			     size_t n_edges, size_t max_states, double *share,
+			     double *ln_sets, size_t *n_done)
 {
 	struct states s = {
-		.words = plan->n_slots / PER_WORD + 1, .max = max_states,
+		.words = plan->n_slots / PER_WORD + 1,
+		.max = max_states,
 		.first = calloc(plan->n_steps + 2, sizeof(*s.first)),
 	};
 	double *part = calloc(n_edges, sizeof(*part));
@@ -701,19 +704,23 @@ struct variant {
 static struct variant make_variant(const struct np_ports *p, int number)
 {
 	const struct np_ports turned = {
-		.n = p->n, .n_out = p->n_in, .n_in = p->n_out,
-		.out = p->in, .in = p->out,
-		.n_of_out = p->n_of_in, .n_of_in = p->n_of_out,
+		.n = p->n,
+		.n_out = p->n_in,
+		.n_in = p->n_out,
+		.out = p->in,
+		.in = p->out,
+		.n_of_out = p->n_of_in,
+		.n_of_in = p->n_of_out,
 	};
 	bool turn = (number % 2 == 0) != (p->n_out >= p->n_in);
 
 	return (struct variant){ turn ? turned : *p,
-			     (enum np_matching_order)(number / 2) };
+				 (enum np_matching_order)(number / 2) };
 }
 
 /* Runs a variant; *done: fraction of the sources processed. */
 static int run_variant(const struct np_ports *p, int number, size_t max_states,
-	      double *share, double *ln_sets, double *done)
+		       double *share, double *ln_sets, double *done)
 {
 	struct variant w = make_variant(p, number);
 	struct np_matching_plan plan;
@@ -761,7 +768,7 @@ static int component_shares(const struct np_ports *p, size_t max_states,
 
 /* Counts one component. */
 static int count_component(const struct np_comm *c, size_t n, size_t max_states,
-		    double *share, double *ln_sets, struct np_err *err)
+			   double *share, double *ln_sets, struct np_err *err)
 {
 	struct np_ports p;
 	int rc = np_ports_new(c, n, &p, err);
@@ -842,7 +849,7 @@ int np_matching_all(const struct np_ports *p, size_t max_states, double *share,
 		size_t from = s.first[k], to = s.first[k + 1];
 
 		rc = count_component(s.c + from, to - from, max_states,
-			      s.share + from, &ln, err);
+				     s.share + from, &ln, err);
 		sum += ln;
 	}
 	for (size_t i = 0; !rc && i < p->n; i++)
@@ -903,9 +910,9 @@ static int gige(const struct np_sharing_param *p, const struct np_ports *port,
 		uint32_t d = port->n_of_in[port->in[i]];
 
 		penalty[i] = fmax(port_penalty(p->beta, p->gamma_out, s, d,
-				       &out[port->out[i]]),
+					       &out[port->out[i]]),
 				  port_penalty(p->beta, p->gamma_in, d, s,
-				       &in[port->in[i]]));
+					       &in[port->in[i]]));
 	}
 	free(out);
 	return 0;
@@ -943,14 +950,15 @@ static int myrinet(const struct np_sharing_param *p,
  * receiver.
  */
 static void count_sources(const struct np_ports *port, uint32_t *order,
-		  uint32_t *parallel, uint32_t *sources)
+			  uint32_t *parallel, uint32_t *sources)
 {
 	ports_sort(port, order);
 	for (size_t i = 0, j; i < port->n; i = j) {
 		uint32_t s = port->out[order[i]], d = port->in[order[i]];
 
 		for (j = i; j < port->n && port->out[order[j]] == s &&
-			    port->in[order[j]] == d; j++)
+			    port->in[order[j]] == d;
+		     j++)
 			;
 		for (size_t k = i; k < j; k++)
 			parallel[order[k]] = (uint32_t)(j - i);
@@ -960,13 +968,15 @@ static void count_sources(const struct np_ports *port, uint32_t *order,
 
 /* The slowest communication that leaves a node slows down all that leave it. */
 static void outgoing_penalties(const struct np_sharing_param *p,
-		     const struct np_ports *port, double *out)
+			       const struct np_ports *port, double *out)
 {
 	for (size_t i = 0; i < port->n; i++) {
 		uint32_t s = port->out[i], load = port->n_of_out[s];
 		double q = load == 1 ? 1 :
-			   load * p->ib_out *
-			   (port->n_of_in[port->in[i]] > 2 ? p->ib_many : 1);
+				       load * p->ib_out *
+					       (port->n_of_in[port->in[i]] > 2 ?
+							p->ib_many :
+							1);
 
 		out[s] = fmax(out[s], q);
 	}
@@ -992,8 +1002,9 @@ static int infiniband(const struct np_sharing_param *p,
 	}
 	for (size_t i = 0; !rc && i < n; i++) {
 		uint32_t d = port->in[i];
-		double in = port->n_of_in[d] == 1 ? 1 :
-			    parallel[i] * p->ib_in * sources[d];
+		double in = port->n_of_in[d] == 1 ?
+				    1 :
+				    parallel[i] * p->ib_in * sources[d];
 
 		penalty[i] = fmax(out[port->out[i]], in);
 	}
@@ -1084,18 +1095,19 @@ int np_sharing_check(const struct np_sharing_param *p, struct np_err *err)
 
 		if (m->below_one ? !(v >= 0 && v < 1) :
 				   !(v > 0 && (v <= PARAM_MAX || !*m->model)))
-			return np_errf(err, -EINVAL, "%s is %g, expected %s",
-				       m->name, v, m->below_one ?
-				       "0 to less than 1" : *m->model ?
-				       "more than 0, at most 1000000" :
-				       "more than 0");
+			return np_errf(
+				err, -EINVAL, "%s is %g, expected %s", m->name,
+				v,
+				m->below_one ? "0 to less than 1" :
+				*m->model    ? "more than 0, at most 1000000" :
+					       "more than 0");
 	}
 	return 0;
 }
 
 /* Returns 0, or -EINVAL for an invalid communication. */
 static int check_comm(const struct np_sharing_param *p, struct np_comm c,
-			  size_t n_nodes, struct np_err *err)
+		      size_t n_nodes, struct np_err *err)
 {
 	if (c.from >= n_nodes || c.to >= n_nodes)
 		return np_errf(err, -EINVAL,
@@ -1112,8 +1124,9 @@ static int check_comm(const struct np_sharing_param *p, struct np_comm c,
 
 /* Penalties of a model, raised to at least 1. */
 static int model_penalties(const struct np_sharing_model *m,
-		   const struct np_sharing_param *p, const struct np_comm *c,
-		   size_t n, double *penalty, struct np_err *err)
+			   const struct np_sharing_param *p,
+			   const struct np_comm *c, size_t n, double *penalty,
+			   struct np_err *err)
 {
 	struct np_ports port = { .n = 0 };
 	int rc = m->penalties && n ? np_ports_new(c, n, &port, err) : 0;
@@ -1197,16 +1210,16 @@ static int check_all(const struct np_sharing_param *p, const struct np_comm *c,
 }
 
 int np_sharing_static(const struct np_sharing_model *m,
-		      const struct np_sharing_param *p,
-		      const struct np_comm *c, size_t n, size_t n_nodes,
-		      double *penalty, struct np_err *err)
+		      const struct np_sharing_param *p, const struct np_comm *c,
+		      size_t n, size_t n_nodes, double *penalty,
+		      struct np_err *err)
 {
 	struct np_comm *sub = calloc(n + 1, sizeof(*sub));
 	uint32_t *at = calloc(n + 1, sizeof(*at));
 	double *got = calloc(n + 1, sizeof(*got));
 	size_t n_sub = 0;
 	int rc = sub && at && got ? check_all(p, c, n, n_nodes, err) :
-		 np_errf(err, -ENOMEM, "out of memory");
+				    np_errf(err, -ENOMEM, "out of memory");
 
 	if (!rc) {
 		n_sub = select_remote(c, n, sub, at);
@@ -1242,7 +1255,7 @@ enum { OUT, IN, N_SIDES };
 struct flow {
 	struct np_comm c;
 	size_t id;
-	bool free_of_ports; /* uses no port: within a node, or empty */
+	bool free_of_ports;	    /* uses no port: within a node, or empty */
 	double alone_sec, left_sec; /* what is left of alone_sec */
 	double port_rate;	    /* 1 / penalty, from its ports */
 	double rate;		    /* after the limit of the switch */
@@ -1269,7 +1282,7 @@ struct np_flows {
 	size_t n_nodes;
 	double now_sec;
 	struct flow *flow;
-	size_t room, n;	  /* allocated flows; active flows */
+	size_t room, n; /* allocated flows; active flows */
 	/*
 	 * Active flows, the one that ends first at the top; then unused
 	 * indices.
@@ -1474,10 +1487,15 @@ int np_flows_start(struct np_flows *f, double now_sec, struct np_comm c,
 	advance(f, now_sec);
 	i = f->heap[f->n];
 	f->flow[i] = (struct flow){
-		.c = c, .id = id, .alone_sec = alone_sec,
-		.left_sec = alone_sec, .port_rate = 1, .rate = 1,
+		.c = c,
+		.id = id,
+		.alone_sec = alone_sec,
+		.left_sec = alone_sec,
+		.port_rate = 1,
+		.rate = 1,
 		.free_of_ports = c.from == c.to || alone_sec == 0,
-		.since_sec = f->now_sec, .end_sec = f->now_sec + alone_sec,
+		.since_sec = f->now_sec,
+		.end_sec = f->now_sec + alone_sec,
 	};
 	put(f, f->n++, i);
 	sift(f, f->n - 1);
@@ -1551,8 +1569,8 @@ static void limit_to_switch(struct np_flows *f)
 		}
 	most = limit_rate(f->param.fabric, f->value, n);
 	for (size_t k = 0; k < n; k++)
-		set_rate(f, f->hit[k], fmin(f->flow[f->hit[k]].port_rate,
-					    most));
+		set_rate(f, f->hit[k],
+			 fmin(f->flow[f->hit[k]].port_rate, most));
 }
 
 /* Updates the maximum number of conflicts of a flow. */
@@ -1598,8 +1616,7 @@ static void sink(struct np_flows *f, size_t at)
 
 	for (; (child = 2 * at + 1) < f->n_filled; at = child) {
 		if (child + 1 < f->n_filled &&
-		    is_full_before(f, f->to_fill[child + 1],
-				   f->to_fill[child]))
+		    is_full_before(f, f->to_fill[child + 1], f->to_fill[child]))
 			child++;
 		if (!is_full_before(f, f->to_fill[child], port))
 			break;
@@ -1686,8 +1703,8 @@ static int apply_model(struct np_flows *f, struct np_err *err)
 
 	for (size_t k = 0; k < f->n_hit; k++)
 		f->comm[k] = f->flow[f->hit[k]].c;
-	rc = model_penalties(f->model, &f->param, f->comm, f->n_hit,
-				  f->value, err);
+	rc = model_penalties(f->model, &f->param, f->comm, f->n_hit, f->value,
+			     err);
 	for (size_t k = 0; !rc && k < f->n_hit; k++)
 		f->flow[f->hit[k]].port_rate = 1 / f->value[k];
 	return rc;
@@ -1737,8 +1754,8 @@ bool np_flows_ended(struct np_flows *f, double now_sec, struct np_flow_end *end)
 		return false;
 	i = f->heap[0];
 	w = &f->flow[i];
-	if (w->end_sec > f->now_sec + SAME * w->alone_sec +
-				 SAME_TIME * f->now_sec)
+	if (w->end_sec >
+	    f->now_sec + SAME * w->alone_sec + SAME_TIME * f->now_sec)
 		return false;
 	*end = (struct np_flow_end){ w->id, w->conflicts };
 	heap_remove_first(f);
@@ -1751,8 +1768,7 @@ bool np_flows_ended(struct np_flows *f, double now_sec, struct np_flow_end *end)
 
 /* Max-min fair sharing of transfers that all start now. */
 static int maxmin(const struct np_sharing_param *param,
-		  const struct np_ports *p, double *penalty,
-		  struct np_err *err)
+		  const struct np_ports *p, double *penalty, struct np_err *err)
 {
 	const struct np_sharing_model *m = np_sharing_find("maxmin", NULL);
 	uint32_t n_out = (uint32_t)p->n_out;

@@ -106,9 +106,9 @@ int np_sharing_check(const struct np_sharing_param *p, struct np_err *err);
  * -ENOMEM.
  */
 int np_sharing_static(const struct np_sharing_model *m,
-		      const struct np_sharing_param *p,
-		      const struct np_comm *c, size_t n, size_t n_nodes,
-		      double *penalty, struct np_err *err);
+		      const struct np_sharing_param *p, const struct np_comm *c,
+		      size_t n, size_t n_nodes, double *penalty,
+		      struct np_err *err);
 
 /*
  * The same over time: communication i starts at start_sec[i] and takes
@@ -179,9 +179,9 @@ bool np_flows_ended(struct np_flows *f, double now_sec,
 struct np_ports {
 	const struct np_comm *c; /* borrowed */
 	size_t n, n_out, n_in;
-	uint32_t *out, *in;    /* by communication: its two ports */
-	uint32_t *n_of_out;    /* by sending port: number of communications */
-	uint32_t *n_of_in;     /* by receiving port */
+	uint32_t *out, *in; /* by communication: its two ports */
+	uint32_t *n_of_out; /* by sending port: number of communications */
+	uint32_t *n_of_in;  /* by receiving port */
 };
 
 /* Returns 0 or -ENOMEM with err.  Free with np_ports_free(). */

@@ -12,21 +12,21 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multimin.h>
 
-#define STEPS 2000 /* of a full search, at most */
+#define STEPS 2000	 /* of a full search, at most */
 #define COARSE_STEPS 150 /* of a search that only compares starting points */
-#define RESTARTS 4	  /* restarts of the search from its result */
-#define STARTS 48 /* starting points, if none gives an exact fit */
-#define EXACT 1e-16 /* mean of squared relative errors */
-#define CLOSE 1e-10 /* size of the simplex at which a full search ends */
-#define COARSE 1e-4 /* and a coarse one */
+#define RESTARTS 4	 /* restarts of the search from its result */
+#define STARTS 48	 /* starting points, if none gives an exact fit */
+#define EXACT 1e-16	 /* mean of squared relative errors */
+#define CLOSE 1e-10	 /* size of the simplex at which a full search ends */
+#define COARSE 1e-4	 /* and a coarse one */
 #define LARGEST_GAMMA 0.999 /* parameters below 1 */
 
 /* A fit in progress. Functions do nothing after an error (rc). */
 struct search {
 	const struct np_sharing_model *model;
 	const struct np_scheme *s;
-	size_t n_cases, n; /* n: measured communications */
-	double *end_sec; /* results for one case */
+	size_t n_cases, n;	       /* n: measured communications */
+	double *end_sec;	       /* results for one case */
 	struct np_sharing_param param; /* current values */
 	/* parameters to fit */
 	const struct np_sharing_member *free[NP_SHARING_FIT_MAX];
@@ -49,7 +49,8 @@ static double errors(struct search *w, double (*f)(double))
 		for (size_t i = 0; !w->rc && i < s->n; i++)
 			if (!isnan(s->took_sec[i]))
 				sum += f((w->end_sec[i] - s->start_sec[i]) /
-					 s->took_sec[i] - 1);
+						 s->took_sec[i] -
+					 1);
 	}
 	return sum;
 }
@@ -162,9 +163,10 @@ static void set_start(struct search *w, int k)
 		double part = van_der_corput(k, base[i]);
 
 		*np_sharing_value(&w->param, w->free[i]) =
-			w->free[i]->below_one ? LARGEST_GAMMA * part :
-			*np_sharing_value(&usual, w->free[i]) *
-			(0.5 + 2.5 * part);
+			w->free[i]->below_one ?
+				LARGEST_GAMMA * part :
+				*np_sharing_value(&usual, w->free[i]) *
+					(0.5 + 2.5 * part);
 	}
 }
 
@@ -188,8 +190,8 @@ static void search(struct search *w)
 		w->rc = np_errf(w->err, -ENOMEM, "out of memory");
 		return;
 	}
-	for (int k = 0; !w->rc && k < STARTS &&
-			least > EXACT * (double)w->n; k++) {
+	for (int k = 0; !w->rc && k < STARTS && least > EXACT * (double)w->n;
+	     k++) {
 		double sum = INFINITY;
 
 		if (k) {
@@ -268,8 +270,9 @@ int np_sharing_fit(const struct np_sharing_model *m, const struct np_scheme *s,
 		   struct np_sharing_fit *out, struct np_err *err)
 {
 	struct np_sharing_fit fit = { .n_param = 0 };
-	struct search w = { .model = m, .s = s, .n_cases = n, .param = *p,
-			    .err = err };
+	struct search w = {
+		.model = m, .s = s, .n_cases = n, .param = *p, .err = err
+	};
 
 	w.rc = check_cases(&w);
 	if (!w.rc)

@@ -20,14 +20,14 @@
 enum { NP_SHARING_FIT_MAX = 3 }; /* maximum number of parameters of a model */
 
 struct np_sharing_fit {
-	size_t n_param; /* of the model; may be 0 */
+	size_t n_param;			      /* of the model; may be 0 */
 	const char *name[NP_SHARING_FIT_MAX]; /* "beta", ... */
 	double value[NP_SHARING_FIT_MAX];
 	/* false: kept, because no measurement depends on it */
 	bool fitted[NP_SHARING_FIT_MAX];
-	size_t n;	     /* number of measured communications */
-	double mean_error;   /* mean |modelled / measured - 1|, after fitting */
-	double mean_before;  /* the same with the initial parameters */
+	size_t n;	    /* number of measured communications */
+	double mean_error;  /* mean |modelled / measured - 1|, after fitting */
+	double mean_before; /* the same with the initial parameters */
 };
 
 /*

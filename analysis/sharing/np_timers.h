@@ -15,7 +15,7 @@ struct np_timer {
 	size_t id;	/* chosen by the caller */
 };
 
-struct np_timers { /* initialise with zero */
+struct np_timers {		/* initialise with zero */
 	struct np_timer *timer; /* a binary heap, earliest first */
 	size_t n, capacity;
 	uint64_t n_set; /* timers set so far */

@@ -79,8 +79,8 @@ static uint64_t tag(const struct transfers *r, enum kind kind, size_t i)
 	return (uint64_t)kind << 40 | (uint64_t)r->at << 16 | i;
 }
 
-static void send(struct transfers *r, uint32_t to, uint64_t t,
-		 const void *buf, size_t len, struct np_op *op)
+static void send(struct transfers *r, uint32_t to, uint64_t t, const void *buf,
+		 size_t len, struct np_op *op)
 {
 	r->net->ops->send(r->net, to, t, buf, len, op);
 }
@@ -118,8 +118,8 @@ static void begin_trial(struct transfers *r, double now_sec)
 		if (t->from == c->env.rank)
 			recv(r, tag(r, TOKEN, i), r->token, 1, &p->token);
 		if (is_first(r) && t->from)
-			recv(r, tag(r, TIME, i), &r->sec[i],
-			     sizeof(r->sec[i]), &p->time);
+			recv(r, tag(r, TIME, i), &r->sec[i], sizeof(r->sec[i]),
+			     &p->time);
 	}
 	if (is_first(r))
 		for (uint32_t k = 1; k < c->n_ranks; k++)
@@ -128,7 +128,8 @@ static void begin_trial(struct transfers *r, double now_sec)
 	else {
 		recv(r, tag(r, GO, c->env.rank), r->token + 2, 1,
 		     &r->go[c->env.rank]);
-		send(r, 0, tag(r, READY, c->env.rank), "", 1, &r->ready[c->env.rank]);
+		send(r, 0, tag(r, READY, c->env.rank), "", 1,
+		     &r->ready[c->env.rank]);
 	}
 	r->began_sec = now_sec;
 	r->state = AWAIT_READY;
@@ -173,7 +174,7 @@ static void await_ready(struct transfers *r, double now_sec)
 
 /* Handles a transfer as its sender; returns true while it is incomplete. */
 static bool step_send(struct transfers *r, size_t i, double now_sec,
-		    double *wake_sec)
+		      double *wake_sec)
 {
 	const struct np_transfer *t = &trial(r)->t[i];
 	struct part *p = &r->part[i];
@@ -265,8 +266,9 @@ static void check_others(struct transfers *r, double now_sec)
 	r->poll_sec = now_sec + POLL_SEC;
 	for (uint32_t k = 0; k < c->n_ranks && r->state != DONE; k++) {
 		bool may_go = is_last(r) && !is_first(r) && k;
-		int rc = k == c->env.rank || may_go ? 0 :
-			 r->net->ops->lost(r->net, k);
+		int rc = k == c->env.rank || may_go ?
+				 0 :
+				 r->net->ops->lost(r->net, k);
 
 		if (!rc)
 			continue;
@@ -285,8 +287,7 @@ static void check_others(struct transfers *r, double now_sec)
  * One step of the engine. It sleeps until a message completes or the next
  * transfer starts.
  */
-static void step(struct np_engine *engine, double now_sec,
-		 struct np_next *next)
+static void step(struct np_engine *engine, double now_sec, struct np_next *next)
 {
 	struct transfers *r = (struct transfers *)engine;
 	double wake_sec = INFINITY;

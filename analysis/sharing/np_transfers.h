@@ -33,7 +33,7 @@ struct np_trial {
 struct np_transfers_conf {
 	/* count and note are not used; arg: for done and over */
 	struct np_engine_env env;
-	uint32_t n_ranks; /* all are connected to all others */
+	uint32_t n_ranks;	      /* all are connected to all others */
 	const struct np_trial *trial; /* the same in all processes; borrowed */
 	size_t n_trials;
 	/* limit of a trial, after which the measurement fails */

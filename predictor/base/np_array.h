@@ -58,8 +58,8 @@ struct np_index {
 	size_t *end; /* of each key: the offset of its end in bytes[] */
 	char *bytes; /* all keys, one after the other */
 	size_t end_capacity, byte_capacity; /* of end[] and bytes[] */
-	struct np_index_slot *slot; /* a hash table */
-	size_t n_slots;		    /* a power of two, or 0 */
+	struct np_index_slot *slot;	    /* a hash table */
+	size_t n_slots;			    /* a power of two, or 0 */
 };
 
 /* Return the number of a key of len bytes, or NP_NO_INDEX if it has none. */

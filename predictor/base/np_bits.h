@@ -63,7 +63,7 @@ static inline bool np_bits_any(const uint64_t *w, size_t words)
 }
 
 static inline bool np_bits_intersect(const uint64_t *a, const uint64_t *b,
-				size_t words)
+				     size_t words)
 {
 	for (size_t k = 0; k < words; k++)
 		if (a[k] & b[k])
@@ -119,7 +119,7 @@ static inline uint32_t np_bits_lowest(size_t k, uint64_t w)
 
 /* Loop over the 1 bits of w, with i as their index. */
 #define NP_BITS_EACH(i, w, words) \
-	for (size_t i = np_bits_next(w, words, 0); \
-	     i < NP_BITS_WORD * (words); i = np_bits_next(w, words, i + 1))
+	for (size_t i = np_bits_next(w, words, 0); i < NP_BITS_WORD * (words); \
+	     i = np_bits_next(w, words, i + 1))
 
 #endif

@@ -70,15 +70,15 @@ bool np_text_char_is_plain(const char *text)
 	static const struct {
 		uint32_t first, last;
 	} not_plain[] = {
-		{ 0x0000, 0x001f }, { 0x007f, 0x009f }, /* controls */
-		{ 0x00ad, 0x00ad }, /* soft hyphen */
-		{ 0x061c, 0x061c }, /* Arabic letter mark */
-		{ 0x180e, 0x180e }, /* zero width */
-		{ 0x200b, 0x200f }, /* zero width, direction marks */
-		{ 0x2028, 0x202e }, /* ends of lines, embedded directions */
-		{ 0x2060, 0x206f }, /* invisible, isolated directions */
-		{ 0xfeff, 0xfeff }, /* byte order mark */
-		{ 0xfff9, 0xfffb }, /* annotations */
+		{ 0x0000, 0x001f },   { 0x007f, 0x009f }, /* controls */
+		{ 0x00ad, 0x00ad },			  /* soft hyphen */
+		{ 0x061c, 0x061c },   /* Arabic letter mark */
+		{ 0x180e, 0x180e },   /* zero width */
+		{ 0x200b, 0x200f },   /* zero width, direction marks */
+		{ 0x2028, 0x202e },   /* ends of lines, embedded directions */
+		{ 0x2060, 0x206f },   /* invisible, isolated directions */
+		{ 0xfeff, 0xfeff },   /* byte order mark */
+		{ 0xfff9, 0xfffb },   /* annotations */
 		{ 0xe0000, 0xe007f }, /* tags */
 	};
 	uint32_t code = np_text_code_point(text);
@@ -240,8 +240,8 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 	return strcmp(a->name, b->name) < 0;
 }
 
-void np_suggest(const char *name, const char *const *names, size_t n,
-		char *buf, size_t len)
+void np_suggest(const char *name, const char *const *names, size_t n, char *buf,
+		size_t len)
 {
 	struct candidate best[MAX_SUGGESTIONS + 1]; /* + 1 for insertion */
 	size_t n_best = 0, written = 0;

@@ -80,7 +80,7 @@ size_t np_distance(const char *a, const char *b);
  * that are most similar to `name`, or "" if none of the n names is similar.
  * Ignores case.
  */
-void np_suggest(const char *name, const char *const *names, size_t n,
-		char *buf, size_t len);
+void np_suggest(const char *name, const char *const *names, size_t n, char *buf,
+		size_t len);
 
 #endif

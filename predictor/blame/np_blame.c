@@ -18,8 +18,8 @@
  * error of a difference of two times.
  */
 #define RESOLUTION_SEC 0.41
-#define HUBER 2.0	  /* standard deviations beyond which weights drop */
-#define UNKNOWN_SD 0.10	  /* prior of the unknown cause, like NEGLIGIBLE */
+#define HUBER 2.0	   /* standard deviations beyond which weights drop */
+#define UNKNOWN_SD 0.10	   /* prior of the unknown cause, like NEGLIGIBLE */
 #define NEGLIGIBLE 0.03	   /* cost, relative to the time alone */
 #define MIN_PART 0.15	   /* of the excess, for a blamed cause */
 #define MIN_CONFIDENCE 0.8 /* in a blamed cause */
@@ -43,9 +43,9 @@ struct fit {
 	const struct np_blame_prior *prior;
 	size_t n_runs, n_causes;
 	bool has_unknown; /* the last run has an unknown cause */
-	double scale; /* median run time, seconds */
-	double noise; /* relative */
-	double *weight; /* of each run, lower for outliers */
+	double scale;	  /* median run time, seconds */
+	double noise;	  /* relative */
+	double *weight;	  /* of each run, lower for outliers */
 	bool *is_partial; /* an exposure of the run is unknown */
 	struct np_nnls *nnls;
 };
@@ -261,8 +261,7 @@ static int fit_best(struct fit *fit, double *x, struct np_err *err)
 		/* Causes that are unknown for the last run do not matter. */
 		for (size_t cause = 0; cause < fit->n_causes; cause++)
 			fit->is_partial[i] |=
-				isnan(fit->exposure[i * fit->n_causes +
-						    cause]) &&
+				isnan(fit->exposure[i * fit->n_causes + cause]) &&
 				!isnan(fit->exposure[(fit->n_runs - 1) *
 							     fit->n_causes +
 						     cause]);

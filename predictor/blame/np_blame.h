@@ -31,9 +31,9 @@
 #include "np_err.h"
 
 #define NP_BLAME_MAX_CAUSES 16
-#define NP_BLAME_LEAST_RUNS 3	/* comparable runs needed for a verdict */
+#define NP_BLAME_LEAST_RUNS 3	  /* comparable runs needed for a verdict */
 #define NP_BLAME_LEAST_SHARE 0.05 /* least relative excess of a slow run */
-#define NP_BLAME_INTERVAL 0.9	/* probability of the intervals */
+#define NP_BLAME_INTERVAL 0.9	  /* probability of the intervals */
 
 /* Expected cost of one second of exposure, seconds. */
 struct np_blame_prior {
@@ -46,13 +46,13 @@ struct np_blame_range {
 
 struct np_blame_cause {
 	struct np_blame_range sec; /* run time that it cost, seconds */
-	double confidence; /* probability that this is not negligible */
-	bool examined;	   /* its exposure in the run is known */
+	double confidence;	   /* probability that this is not negligible */
+	bool examined;		   /* its exposure in the run is known */
 	bool blamed;
 };
 
 enum np_blame_verdict {
-	NP_BLAME_TOO_FEW,     /* too few comparable runs */
+	NP_BLAME_TOO_FEW, /* too few comparable runs */
 	NP_BLAME_NOT_SLOW,
 	NP_BLAME_CAUSE,	      /* at least one cause is blamed */
 	NP_BLAME_UNEXPLAINED, /* slow, but no cause is blamed */
@@ -60,11 +60,11 @@ enum np_blame_verdict {
 
 struct np_blame {
 	enum np_blame_verdict verdict;
-	double confidence;	     /* in the verdict, 0 to 1 */
-	size_t n_runs;		     /* comparable runs */
-	double usual_sec;	     /* median of the comparable runs */
-	double noise;		     /* of a single run, relative */
-	struct np_blame_range alone_sec; /* run time without any cause */
+	double confidence;		  /* in the verdict, 0 to 1 */
+	size_t n_runs;			  /* comparable runs */
+	double usual_sec;		  /* median of the comparable runs */
+	double noise;			  /* of a single run, relative */
+	struct np_blame_range alone_sec;  /* run time without any cause */
 	struct np_blame_range excess_sec; /* of the run over alone_sec */
 	struct np_blame_cause cause[NP_BLAME_MAX_CAUSES];
 	size_t n_causes;

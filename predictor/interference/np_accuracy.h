@@ -22,10 +22,10 @@ struct np_scored {
 struct np_score {
 	size_t n; /* pairs with a prediction and a measurement */
 	double mean_points, median_points, max_points; /* absolute errors */
-	double bias_points;  /* mean of predicted - measured */
+	double bias_points; /* mean of predicted - measured */
 	double within_near, beyond_far;
 	size_t n_harm, n_predicted_harm; /* pairs that are harmful */
-	double recall, precision; /* of the classification as harmful */
+	double recall, precision;	 /* of the classification as harmful */
 	size_t n_intervals;
 	double coverage;     /* share of intervals with the measured value */
 	double width_points; /* median width of the intervals */

@@ -9,9 +9,8 @@
 
 #include "np_queue.h"
 
-const char *const np_scope_names[NP_N_SCOPES + 1] = {
-	"node", "leaf", "uplink", NULL
-};
+const char *const np_scope_names[NP_N_SCOPES + 1] = { "node", "leaf", "uplink",
+						      NULL };
 
 const char *np_scope_name(enum np_scope scope)
 {

@@ -41,7 +41,7 @@ struct np_fabric_level {
 };
 
 struct np_fabric {
-	const char *name;	   /* for messages */
+	const char *name;	    /* for messages */
 	const struct np_bins *bins; /* of every histogram here and of every
 				       application; NULL: no histograms */
 	struct np_latency idle;

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "np_loggps.h"
 #include "np_nnls.h"
 #include "np_queue.h"
-#include "np_loggps.h"
 
 /*
  * Common part of the mixture models.
@@ -151,9 +151,9 @@ static double weights_combine(const struct np_data *data, enum np_average how,
  */
 
 enum np_lookup { /* variant of the model */
-	NP_LOOKUP_AVERAGE,
-	NP_LOOKUP_OVERLAP,
-	NP_LOOKUP_PDF,
+		 NP_LOOKUP_AVERAGE,
+		 NP_LOOKUP_OVERLAP,
+		 NP_LOOKUP_PDF,
 };
 
 /* Scores whose relative difference is smaller than this are equal. */
@@ -1103,56 +1103,69 @@ static int zero_combine(struct np_data *data, const double *x, const double *y,
 #define CROSS_DATA (NP_DATA_CURVE | NP_DATA_IMPACT | NP_DATA_LEVEL_PAIRS)
 
 const struct np_model np_models[] = {
-	{ "zero", "no slowdown, the baseline", 0, NULL,
-	  zero_describe, zero_describe, zero_combine, 0, 1, 0 },
+	{ "zero", "no slowdown, the baseline", 0, NULL, zero_describe,
+	  zero_describe, zero_combine, 0, 1, 0 },
 	LOOKUP("average", "the level with the most similar mean latency", 0,
 	       NP_LOOKUP_AVERAGE),
-	LOOKUP("average-stdev", "the level whose mean +- deviation overlaps most", 0,
+	LOOKUP("average-stdev",
+	       "the level whose mean +- deviation overlaps most", 0,
 	       NP_LOOKUP_OVERLAP),
 	LOOKUP("pdf", "the level with the most similar histogram", NP_DATA_HIST,
 	       NP_LOOKUP_PDF),
 	{ "queue", "a line over the estimated utilisation (M/G/1)",
-	  NP_DATA_CURVE | NP_DATA_LATENCY | NP_DATA_IDLE, NULL,
-	  queue_describe, queue_respond, queue_combine,
-	  NP_CURVE_DIM(1) - NP_CURVE_DIM(0), NP_CURVE_DIM(0), 0 },
+	  NP_DATA_CURVE | NP_DATA_LATENCY | NP_DATA_IDLE, NULL, queue_describe,
+	  queue_respond, queue_combine, NP_CURVE_DIM(1) - NP_CURVE_DIM(0),
+	  NP_CURVE_DIM(0), 0 },
 	{ "mixture", "a mixture of levels with the same latencies",
 	  NP_DATA_CURVE | NP_DATA_LATENCY | NP_DATA_HIST | NP_DATA_IDLE, NULL,
 	  mixture_describe, mixture_respond, mixture_combine, 1, 1, 0 },
-	{ "cross", "a mixture of levels that slows levels as the co-runner does",
+	{ "cross",
+	  "a mixture of levels that slows levels as the co-runner does",
 	  CROSS_DATA, "mixture", cross_describe, mixture_respond,
 	  mixture_combine, 1, 1, 0 },
 	{ "victim", "a mixture of levels that is as sensitive as the victim",
 	  CROSS_DATA, "mixture", victim_describe, victim_respond,
 	  victim_combine, 1, 1, 0 },
-	{ "twosided", "both programs as mixtures of levels",
-	  CROSS_DATA, "mixture", twosided_describe,
-	  twosided_respond, twosided_combine, 2, 2, 0 },
+	{ "twosided", "both programs as mixtures of levels", CROSS_DATA,
+	  "mixture", twosided_describe, twosided_respond, twosided_combine, 2,
+	  2, 0 },
 	{ "mutual", "both programs as mixtures of levels; each slows the other",
 	  CROSS_DATA | NP_DATA_CO_CURVE | NP_DATA_OWN_IMPACT, "twosided",
-	  mutual_describe, mutual_respond, mutual_combine,
-	  4, 1, 0, mutual_combine_both },
+	  mutual_describe, mutual_respond, mutual_combine, 4, 1, 0,
+	  mutual_combine_both },
 	{ "ensemble", "weighted mean of four models, such as cross and victim",
-	  CROSS_DATA, "mixture", ensemble_describe,
-	  ensemble_respond, ensemble_combine, 4, 2, 0, NULL, ensemble_members },
+	  CROSS_DATA, "mixture", ensemble_describe, ensemble_respond,
+	  ensemble_combine, 4, 2, 0, NULL, ensemble_members },
 	{ "tolerance", "the victim's trace with the co-runner's latencies",
 	  NP_DATA_IDLE | NP_DATA_LATENCY | NP_DATA_HIST | NP_DATA_TRACE, NULL,
-	  tolerance_describe, tolerance_respond, tolerance_combine,
-	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_MEASURED },
-	{ "tolerance-felt", "tolerance, scaled to the delay of the level that sends least",
+	  tolerance_describe, tolerance_respond, tolerance_combine, 0,
+	  NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_MEASURED },
+	{ "tolerance-felt",
+	  "tolerance, scaled to the delay of the level that sends least",
 	  NP_DATA_IDLE | NP_DATA_LATENCY | NP_DATA_HIST | NP_DATA_IMPACT |
-	  NP_DATA_TRACE, NULL,
-	  tolerance_describe, tolerance_respond, tolerance_combine,
-	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_FELT },
+		  NP_DATA_TRACE,
+	  NULL, tolerance_describe, tolerance_respond, tolerance_combine, 0,
+	  NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_FELT },
 };
 
 const size_t np_n_models = NP_ARRAY_SIZE(np_models);
 
 /* Models of earlier releases, for the error message. */
 static const char *const retired[] = {
-	"average-jaccard", "pdf-cosine", "wasserstein", "queue-min",
-	"queue-isotonic", "queue-interp", "queue-mutual",
-	"queue-isotonic-mutual", "windows", "cross-arithmetic", "cross-log",
-	"mixture-arithmetic", "open", "replay",
+	"average-jaccard",
+	"pdf-cosine",
+	"wasserstein",
+	"queue-min",
+	"queue-isotonic",
+	"queue-interp",
+	"queue-mutual",
+	"queue-isotonic-mutual",
+	"windows",
+	"cross-arithmetic",
+	"cross-log",
+	"mixture-arithmetic",
+	"open",
+	"replay",
 };
 
 static bool is_retired(const char *name)
@@ -1172,13 +1185,14 @@ const struct np_model *np_model_find(const char *name, struct np_err *err)
 		if (!strcmp(np_models[i].name, name))
 			return &np_models[i];
 		if (used < sizeof(all))
-			used += (size_t)snprintf(all + used,
-						 sizeof(all) - used, "%s%s",
-						 i ? ", " : "",
+			used += (size_t)snprintf(all + used, sizeof(all) - used,
+						 "%s%s", i ? ", " : "",
 						 np_models[i].name);
 	}
-	np_errf(err, -EINVAL, is_retired(name) ?
-		"model \"%.40s\" was retired, expected one of %s" :
-		"no model \"%.40s\", expected one of %s", name, all);
+	np_errf(err, -EINVAL,
+		is_retired(name) ?
+			"model \"%.40s\" was retired, expected one of %s" :
+			"no model \"%.40s\", expected one of %s",
+		name, all);
 	return NULL;
 }

@@ -16,8 +16,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "np_err.h"
 #include "np_fabric.h"
@@ -48,16 +48,16 @@ struct np_nnls;
 
 /* The kinds of data that a model can require. */
 enum np_data_kind {
-	NP_DATA_IDLE = 1 << 0,	   /* latency of the idle fabric */
-	NP_DATA_LATENCY = 1 << 1,  /* latency under levels and co-runners */
-	NP_DATA_HIST = 1 << 2,	   /* histograms of these latencies */
-	NP_DATA_CURVE = 1 << 3,	   /* slowdown of the victim under levels */
-	NP_DATA_IMPACT = 1 << 4, /* slowdown of the levels by co-runners */
+	NP_DATA_IDLE = 1 << 0,	      /* latency of the idle fabric */
+	NP_DATA_LATENCY = 1 << 1,     /* latency under levels and co-runners */
+	NP_DATA_HIST = 1 << 2,	      /* histograms of these latencies */
+	NP_DATA_CURVE = 1 << 3,	      /* slowdown of the victim under levels */
+	NP_DATA_IMPACT = 1 << 4,      /* slowdown of the levels by co-runners */
 	NP_DATA_LEVEL_PAIRS = 1 << 5, /* slowdown of levels by each other */
-	NP_DATA_CO_CURVE = 1 << 6, /* slowdown of co-runners under levels */
-	NP_DATA_OWN_IMPACT = 1 << 7, /* slowdown of the levels by the victim;
+	NP_DATA_CO_CURVE = 1 << 6,    /* slowdown of co-runners under levels */
+	NP_DATA_OWN_IMPACT = 1 << 7,  /* slowdown of the levels by the victim;
 					  fits then use the scale above */
-	NP_DATA_TRACE = 1 << 8, /* response curve of the victim's trace */
+	NP_DATA_TRACE = 1 << 8,	      /* response curve of the victim's trace */
 };
 
 /* Qualifications of a prediction. */
@@ -66,16 +66,16 @@ enum np_pred_flag {
 	NP_PRED_BEYOND = 1 << 1,    /* the co-runner is stronger or weaker than
 				      every level: end of the curve used */
 	NP_PRED_FELL_BACK = 1 << 2, /* another model answered, see model */
-	NP_PRED_NO_OVERLAP = 1 << 3,  /* no latency interval or histogram bin in
+	NP_PRED_NO_OVERLAP = 1 << 3, /* no latency interval or histogram bin in
 					 common: nearest mean used */
 	NP_PRED_NO_SHARING = 1 << 4, /* no sharing coefficient for this scope:
 					 1 assumed */
-	NP_PRED_PARTIAL = 1 << 5,   /* some levels excluded for lack of data */
-	NP_PRED_ONE_PROBE = 1 << 6, /* some latencies have one sample: sd 0 */
+	NP_PRED_PARTIAL = 1 << 5,    /* some levels excluded for lack of data */
+	NP_PRED_ONE_PROBE = 1 << 6,  /* some latencies have one sample: sd 0 */
 	NP_PRED_NO_INTERVAL = 1 << 7, /* not requested, or model "zero" */
 	NP_PRED_NOISE_ONLY = 1 << 8,  /* the interval does not include the
 					 model's own error */
-	NP_PRED_NO_IMPACT = 1 << 9, /* the bandwidth that the co-runner takes
+	NP_PRED_NO_IMPACT = 1 << 9,   /* the bandwidth that the co-runner takes
 					  is unknown */
 	NP_PRED_ONE_LEVEL = 1 << 10,  /* the answer changes a lot without one of
 					  the levels */
@@ -84,7 +84,7 @@ enum np_pred_flag {
 	NP_PRED_WIDE = 1 << 12, /* the interval is too wide to decide by */
 	NP_PRED_OTHER_RAIL = 1 << 13, /* some co-runners load none of the
 					 victim's rails, and were ignored */
-	NP_PRED_LATENCIES = 1 << 14, /* a fallback, from the co-runner's
+	NP_PRED_LATENCIES = 1 << 14,  /* a fallback, from the co-runner's
 					latencies only */
 };
 
@@ -125,10 +125,10 @@ struct np_data_fabric {
 /* Unknown slowdowns are 0 here; np_data.col and np_data.row list the known. */
 struct np_data_program {
 	struct np_data_latency latency;
-	const double *log_curve;    /* log(1 + slowdown), per level */
+	const double *log_curve;  /* log(1 + slowdown), per level */
 	const double *log_impact; /* log(1 + slowdown of the level) */
 	const double *fit_curve, *fit_impact; /* on the scale of the fits */
-	const struct np_response *response; /* NULL: no trace was recorded */
+	const struct np_response *response;   /* NULL: no trace was recorded */
 };
 
 /* A subset of the fabric's levels, in ascending order. */
@@ -173,17 +173,17 @@ struct np_data {
 	const struct np_levels *col; /* levels with known effect on victim */
 	const struct np_levels *row; /* levels on which co's effect is known */
 	const struct np_levels *co_col; /* levels with known effect on co */
-	struct np_nnls *nnls;  /* for n_levels + 1 unknowns */
-	double *work;	       /* NP_MODEL_WORK(n_levels) doubles */
-	struct np_gram_cache *cached; /* of this fabric; or NULL */
+	struct np_nnls *nnls;		/* for n_levels + 1 unknowns */
+	double *work;			/* NP_MODEL_WORK(n_levels) doubles */
+	struct np_gram_cache *cached;	/* of this fabric; or NULL */
 	struct np_right_sides *sides; /* of this fabric and program; or NULL */
 	/* Levels that sides has in addition to row and to col; NULL: sides is
 	 * to be filled. */
 	const struct np_levels *left_row, *left_col;
-	bool only_fit; /* no flags are needed */
+	bool only_fit;		/* no flags are needed */
 	const double *ensemble; /* weights of the ensemble's members */
-	struct np_err *err;    /* may be NULL */
-	unsigned flags;	       /* enum np_pred_flag, set by the model */
+	struct np_err *err;	/* may be NULL */
+	unsigned flags;		/* enum np_pred_flag, set by the model */
 };
 
 #define NP_MODEL_MEMBERS 4
@@ -194,7 +194,7 @@ struct np_data {
 /* Each step returns 0 or -errno with v->err. */
 struct np_model {
 	const char *name, *help;
-	unsigned required; /* enum np_data_kind */
+	unsigned required;    /* enum np_data_kind */
 	const char *fallback; /* model to use if some are missing, or NULL */
 
 	/* Describe v->co in x. Must not use v->victim. */

@@ -69,7 +69,7 @@ enum np_one_run_verdict {
 	NP_ONE_RUN_RESTLESS, /* the traffic changes within a few intervals */
 	NP_ONE_RUN_SCATTER,  /* the intervals of a level disagree */
 	NP_ONE_RUN_DIFFER,   /* bytes and MPI calls disagree */
-	NP_ONE_RUN_REFUTED,  /* whole runs under the levels disagree with both */
+	NP_ONE_RUN_REFUTED, /* whole runs under the levels disagree with both */
 	NP_ONE_RUN_USABLE,
 };
 
@@ -88,11 +88,11 @@ struct np_one_run_level {
 	 * every phase of at least NP_ONE_RUN_SHARE.
 	 */
 	struct np_mean slowdown;
-	double error, df; /* log(1 + slowdown): sd, degrees of freedom */
-	double low, high; /* 95 % confidence interval of the slowdown */
+	double error, df;  /* log(1 + slowdown): sd, degrees of freedom */
+	double low, high;  /* 95 % confidence interval of the slowdown */
 	double half_width; /* of log(1 + slowdown)'s interval, without
 			      the variation between runs */
-	size_t least;	  /* least number of intervals in a phase */
+	size_t least;	   /* least number of intervals in a phase */
 };
 
 struct np_one_run {

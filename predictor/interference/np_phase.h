@@ -47,10 +47,10 @@ struct np_phases {
 	size_t n_windows;  /* number of windows examined */
 	double window_sec; /* their width */
 	/* The members below are 0 unless kind is NP_PHASE_PHASES. */
-	double busy_share;	/* of the time, 0 .. 1 */
+	double busy_share;	    /* of the time, 0 .. 1 */
 	double quiet_sec, busy_sec; /* typical latency in each state */
 	size_t n_busy;		    /* number of busy periods */
-	double busy_period_sec; /* their mean length */
+	double busy_period_sec;	    /* their mean length */
 };
 
 void np_phase_find(const struct np_series *series, struct np_phases *out);

@@ -16,8 +16,8 @@ static double gap(const level_t *level, size_t n, size_t i)
 
 	for (size_t k = 0; k < n; k++)
 		if (level[k].run_sec.n && known(&level[k]))
-			least = fmin(least, fabs(level[k].impact -
-						 level[i].impact));
+			least = fmin(least,
+				     fabs(level[k].impact - level[i].impact));
 	return least;
 }
 
@@ -28,8 +28,8 @@ static long extreme(const level_t *level, size_t n, double sign)
 
 	for (size_t i = 0; i < n; i++)
 		if (known(&level[i]) &&
-		    (best < 0 || sign * level[i].impact >
-				 sign * level[best].impact))
+		    (best < 0 ||
+		     sign * level[i].impact > sign * level[best].impact))
 			best = (long)i;
 	return best;
 }
@@ -46,8 +46,8 @@ static long widest_gap(const level_t *level, size_t n)
 			continue;
 		here = gap(level, n, i);
 		/* prefer the greater impact, where curves are steeper */
-		if (here > widest || (here == widest && level[i].impact >
-				      level[best].impact)) {
+		if (here > widest ||
+		    (here == widest && level[i].impact > level[best].impact)) {
 			widest = here;
 			best = (long)i;
 		}
@@ -74,8 +74,7 @@ static long uncovered(const level_t *level, size_t n)
 
 static double relative_sd(const struct np_mean *m)
 {
-	return m->n > 1 && !isnan(m->sd) && m->mean > 0 ? m->sd / m->mean :
-							  NAN;
+	return m->n > 1 && !isnan(m->sd) && m->mean > 0 ? m->sd / m->mean : NAN;
 }
 
 /*
@@ -113,8 +112,8 @@ static long repeat(const level_t *level, size_t n, double fallback,
 }
 
 long np_planner_next(const struct np_planner_level *level, size_t n_levels,
-		  const struct np_mean *alone, unsigned want,
-		  unsigned want_alone)
+		     const struct np_mean *alone, unsigned want,
+		     unsigned want_alone)
 {
 	unsigned first = want_alone < 2 ? want_alone : 2;
 	long i;

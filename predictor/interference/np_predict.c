@@ -150,13 +150,13 @@ struct fabric_task {
 	const struct np_bootstrap_opt *opt;
 	struct np_bootstrap_fabric *data;
 	struct np_rng *rng;
-	size_t n, bins;	     /* levels; bins, 0 if no histogram is needed */
+	size_t n, bins; /* levels; bins, 0 if no histogram is needed */
 	double *log,
 		*noise; /* of the pairs: log(1 + slowdown), sd of its mean */
 	double *weight; /* of each bin in the fit of mixtures */
 	struct np_nnls *nnls;
 	double *fit_weight; /* of each level; NULL before the first sample */
-	double *next;	     /* unused part of d->store */
+	double *next;	    /* unused part of d->store */
 	double counts[NP_BINS_MAX];
 };
 
@@ -245,7 +245,7 @@ static void sample_pairs(struct fabric_task *task, struct np_rng *rng,
  * the rows are left out.
  */
 struct excluded {
-	const double *z; /* slowdowns, n x n, on the scale of the fits */
+	const double *z;    /* slowdowns, n x n, on the scale of the fits */
 	size_t n, from, to; /* rows from .. to - 1 are left out */
 	double *all; /* normal equations of n + 1 columns; the first is idle */
 	double *gram, *h; /* the same without the column that is fitted */
@@ -569,7 +569,7 @@ struct program_task {
 	const struct np_program *program;
 	const bool *known; /* has_curve, has_impact */
 	size_t n, bins;
-	double *log, *noise; /* of the curve (n), then of the impact (n) */
+	double *log, *noise;	  /* of the curve (n), then of the impact (n) */
 	const double *fit_weight; /* of the fabric; may be NULL */
 };
 
@@ -863,7 +863,7 @@ struct np_prepared {
 	const struct np_program *app;
 	struct np_bootstrap_program bootstrap;
 	struct np_term term[NP_SIDES]; /* these share z if it is the same */
-	size_t slot; /* 1 + its index in the cache; 0: none */
+	size_t slot;		       /* 1 + its index in the cache; 0: none */
 };
 
 /*
@@ -889,7 +889,7 @@ struct np_predictor {
 	const struct np_model *model;
 	struct np_predict_opt opt;
 	struct np_bootstrap_opt bootstrap;
-	size_t n, dim; /* levels; np_model_dim() */
+	size_t n, dim;			   /* levels; np_model_dim() */
 	struct np_bootstrap_fabric fabric; /* its samples */
 	struct np_data_program *level; /* the levels as programs, measured */
 	double *level_store;	       /* memory of level[] */
@@ -1670,8 +1670,8 @@ static struct np_gram_cache *gram_cache_without(struct np_predictor *predictor,
 	size_t n = predictor->n;
 
 	if (!cached->cross)
-		cached->cross = malloc(3 * (n + 1) * (n + 1) *
-				       sizeof(*cached->cross));
+		cached->cross =
+			malloc(3 * (n + 1) * (n + 1) * sizeof(*cached->cross));
 	if (!cached->cross)
 		return NULL;
 	cached->victim = cached->cross + (n + 1) * (n + 1);
@@ -1915,9 +1915,8 @@ static int prepared_sample(struct np_predictor *predictor,
 /* Apply the sharing coefficient k to log(1 + slowdown); see np_fabric.h. */
 static double apply_sharing(double log_slow, double k, unsigned *flags)
 {
-	double speed = k > 1 && log_slow > 0 ?
-			       1 / (1 + k * expm1(log_slow)) :
-			       1 - k + k * exp(-log_slow);
+	double speed = k > 1 && log_slow > 0 ? 1 / (1 + k * expm1(log_slow)) :
+					       1 - k + k * exp(-log_slow);
 
 	if (!(speed > SPEED_MIN)) {
 		speed = SPEED_MIN;
@@ -2103,8 +2102,8 @@ static void find_interval(double *log_slow, size_t n, double *low, double *high)
 	double point = log_slow[0], *z = log_slow + 1;
 
 	gsl_sort(z, 1, n - 1);
-	*low = expm1(fmin(point, gsl_stats_quantile_from_sorted_data(
-					 z, 1, n - 1, tail)));
+	*low = expm1(fmin(
+		point, gsl_stats_quantile_from_sorted_data(z, 1, n - 1, tail)));
 	*high = expm1(fmax(point, gsl_stats_quantile_from_sorted_data(
 					  z, 1, n - 1, 1 - tail)));
 }
@@ -2286,8 +2285,7 @@ static bool prepared_both(struct np_predictor *predictor, struct np_prepared *a,
 		z[r] = both[0];
 		z_back[r] = both[1];
 	}
-	*out[0] = *out[1] =
-		(struct np_prediction){ .low = NAN, .high = NAN };
+	*out[0] = *out[1] = (struct np_prediction){ .low = NAN, .high = NAN };
 	out[0]->flags = flags_of(predictor, a, b);
 	out[1]->flags = flags_of(predictor, b, a);
 	rc[0] = prepared_prediction(predictor, a, b, 1, scope, combined, z,
@@ -2801,8 +2799,8 @@ int np_predict_matrix(struct np_predictor *predictor,
 		      enum np_scope scope, struct np_prediction *out, int *rc,
 		      struct np_err *err)
 {
-	struct matrix_task task = { predictor, app, n, scope, .around = false,
-				    .out = out, .rc = rc };
+	struct matrix_task task = { predictor,	     app,	 n,	  scope,
+				    .around = false, .out = out, .rc = rc };
 
 	return matrix_prediction(&task, err);
 }
@@ -2812,8 +2810,8 @@ int np_predict_around(struct np_predictor *predictor,
 		      enum np_scope scope, struct np_prediction *out, int *rc,
 		      struct np_err *err)
 {
-	struct matrix_task task = { predictor, app, n, scope, .around = true,
-				    .out = out, .rc = rc };
+	struct matrix_task task = { predictor,	    app,	n,	 scope,
+				    .around = true, .out = out, .rc = rc };
 
 	return matrix_prediction(&task, err);
 }
@@ -2879,8 +2877,8 @@ static int predict_prepared(struct np_predictor *predictor,
 	if (!rc && predictor->opt.replicates)
 		suggest(predictor, victim, n_co > 1 ? &sum : co, n_co, scope,
 			out);
-	if (!rc && (out->more == NP_MORE_LATENCY ||
-		    out->more == NP_MORE_IMPACT))
+	if (!rc &&
+	    (out->more == NP_MORE_LATENCY || out->more == NP_MORE_IMPACT))
 		out->more_co = least_known(co, n_co, out);
 	prepared_free(&sum);
 	return rc;

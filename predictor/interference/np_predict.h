@@ -64,17 +64,17 @@ enum np_more {
 
 struct np_prediction {
 	double slowdown;
-	double low, high; /* 90 % interval; NaN if there is none */
-	unsigned flags;	  /* enum np_pred_flag */
+	double low, high;	      /* 90 % interval; NaN if there is none */
+	unsigned flags;		      /* enum np_pred_flag */
 	const struct np_model *model; /* the model that answered */
 
 	/* The data it used. */
-	unsigned used;	     /* enum np_data_kind */
-	size_t n_curve;	     /* levels in the victim's sensitivity curve */
+	unsigned used;	   /* enum np_data_kind */
+	size_t n_curve;	   /* levels in the victim's sensitivity curve */
 	size_t n_impact;   /* levels with a measured slowdown by co-runners */
-	uint64_t n_probes;   /* latency samples of the co-runner with fewest */
-	size_t n_excluded;   /* leave-one-out tests behind the model's error */
-	double sharing;     /* sharing coefficient applied, 0 to 1 */
+	uint64_t n_probes; /* latency samples of the co-runner with fewest */
+	size_t n_excluded; /* leave-one-out tests behind the model's error */
+	double sharing;	   /* sharing coefficient applied, 0 to 1 */
 
 	enum np_more more;
 	size_t more_level, more_co; /* indices; set where more refers to them */

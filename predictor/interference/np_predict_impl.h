@@ -46,7 +46,7 @@ struct np_bootstrap_fabric {
 	size_t n;		       /* 1 + replicates */
 	struct np_data_fabric *sample; /* sample[0] holds the measured values */
 	bool *has_latency, *has_hist;  /* per level */
-	bool *has_pair;	       /* [i * n_levels + j] */
+	bool *has_pair;		       /* [i * n_levels + j] */
 	bool whole;		       /* every element of has_pair is set */
 	unsigned flags;		       /* enum np_pred_flag */
 	struct np_data_latency *level;

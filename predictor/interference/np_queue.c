@@ -154,8 +154,8 @@ static double between(const double *x, const double *y, size_t n, double at)
 		return y[n - 1];
 	while (x[i] < at)
 		i++;
-	return y[i - 1] + (y[i] - y[i - 1]) * (at - x[i - 1]) /
-				  (x[i] - x[i - 1]);
+	return y[i - 1] +
+	       (y[i] - y[i - 1]) * (at - x[i - 1]) / (x[i] - x[i - 1]);
 }
 
 double np_curve_at(const double *curve, double utilisation, bool *outside)

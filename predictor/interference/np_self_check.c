@@ -25,9 +25,11 @@ static double predict(struct np_predictor *p, const struct np_fabric *f,
 {
 	const size_t without[2] = { v, c }, n = f->n_levels;
 	struct np_program a[2] = {
-		{ .name = f->level[v].name, .curve = scratch,
+		{ .name = f->level[v].name,
+		  .curve = scratch,
 		  .impact = scratch + n },
-		{ .name = f->level[c].name, .curve = scratch + 2 * n,
+		{ .name = f->level[c].name,
+		  .curve = scratch + 2 * n,
 		  .impact = scratch + 3 * n },
 	};
 	const struct np_program *co = &a[1];
@@ -36,7 +38,8 @@ static double predict(struct np_predictor *p, const struct np_fabric *f,
 	as_program(f, v, without, scratch, scratch + n);
 	as_program(f, c, without, scratch + 2 * n, scratch + 3 * n);
 	return np_predict(p, &a[0], &co, 1, NP_SCOPE_LEAF, &out, NULL) ?
-	       NAN : out.slowdown;
+		       NAN :
+		       out.slowdown;
 }
 
 static void find_worst(const struct np_scored *s, size_t n,
@@ -65,8 +68,7 @@ static void find_worst(const struct np_scored *s, size_t n,
 }
 
 /* Compute the errors of the model and of the best constant. */
-static int score(const struct np_scored *s, size_t n,
-		 struct np_self_check *out)
+static int score(const struct np_scored *s, size_t n, struct np_self_check *out)
 {
 	struct np_score model, baseline;
 	double constant;
@@ -100,8 +102,8 @@ int np_self_check(const struct np_fabric *f, struct np_self_check *out,
 	*out = (struct np_self_check){ .n = 0 };
 	own.sharing[NP_SCOPE_LEAF] = (struct np_mean){ 1, 1, NAN };
 	if (s && scratch)
-		rc = np_predictor_new(&own, np_model_find(NP_MODEL_DEFAULT,
-							  NULL),
+		rc = np_predictor_new(&own,
+				      np_model_find(NP_MODEL_DEFAULT, NULL),
 				      &opt, &p, err);
 	for (size_t i = 0; !rc && f->pairs && i < n * n; i++) {
 		bool known = np_mean_known(&f->pairs[i]);

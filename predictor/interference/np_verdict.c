@@ -7,11 +7,12 @@
 static const struct {
 	enum np_use use;
 	double delayed_share, utilisation;
-} thresholds[] = { /* heaviest first */
+} thresholds[] = {
+	/* heaviest first */
 	{ NP_USE_SATURATED, 0.90, 0.95 },
-	{ NP_USE_HEAVY,	    0.35, 0.30 },
-	{ NP_USE_MODERATE,  0.10, 0.10 },
-	{ NP_USE_LIGHT,	    0,	  0 },
+	{ NP_USE_HEAVY, 0.35, 0.30 },
+	{ NP_USE_MODERATE, 0.10, 0.10 },
+	{ NP_USE_LIGHT, 0, 0 },
 };
 
 double np_verdict_slower(const struct np_hist *h, double sec)
@@ -50,8 +51,7 @@ static double beyond(double share, double share_of_cause)
 	return fmax(0, (share - share_of_cause) / (1 - share_of_cause));
 }
 
-static void against_idle(const struct np_verdict_in *in,
-			 struct np_verdict *v)
+static void against_idle(const struct np_verdict_in *in, struct np_verdict *v)
 {
 	double p95 = np_hist_quantile(in->idle_hist, 0.95);
 	double p99 = np_hist_quantile(in->idle_hist, 0.99);
@@ -131,8 +131,7 @@ static enum np_doubt doubt_of(const struct np_verdict_in *in,
 		return delayed ? NP_DOUBT_SILENT : NP_DOUBT_NONE;
 	if (delayed && exceeds_traffic(in, v, use))
 		return NP_DOUBT_TRAFFIC;
-	if (!delayed && in->link > 0 &&
-	    v->rate >= NP_VERDICT_FULL * in->link)
+	if (!delayed && in->link > 0 && v->rate >= NP_VERDICT_FULL * in->link)
 		return NP_DOUBT_FULL;
 	return !delayed && in->idle_shared ? NP_DOUBT_BASELINE : NP_DOUBT_NONE;
 }

@@ -152,7 +152,7 @@ struct np_verdict {
 	double beyond_p95, beyond_p99;
 	/* Largest share of probes that traffic can delay; 1: no limit known. */
 	double traffic_share;
-	double excess; /* mean latency / mean idle latency - 1 */
+	double excess;	    /* mean latency / mean idle latency - 1 */
 	double utilisation; /* estimated utilisation, 0 .. 1 (np_queue.h) */
 	enum np_phase_kind phases;
 	double busy_share; /* of the time; NP_PHASE_PHASES only */

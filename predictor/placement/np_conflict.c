@@ -160,7 +160,8 @@ int np_conflict_add(struct np_conflict *conflict, uint32_t owner, bool trusted,
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
 	invalidate_table(conflict);
 	conflict->profile[conflict->n] = (struct np_slowdowns_profile){
-		.owner = owner, .trusted = trusted,
+		.owner = owner,
+		.trusted = trusted,
 	};
 	*profile = (uint32_t)conflict->n++;
 	return 0;
@@ -191,8 +192,8 @@ void np_conflict_set_rails(struct np_conflict *conflict, uint32_t profile,
 {
 	uint8_t bits = 0;
 
-	for (; rails && *rails; rails += strcspn(rails, ","),
-			       rails += *rails == ',') {
+	for (; rails && *rails;
+	     rails += strcspn(rails, ","), rails += *rails == ',') {
 		uint8_t bit =
 			rail_bit(&conflict->rails, rails, strcspn(rails, ","));
 
@@ -225,7 +226,8 @@ int np_conflict_replace(struct np_conflict *conflict, uint32_t profile,
 	if (profile >= conflict->n)
 		return np_errf(err, -EINVAL, "no profile %u", profile);
 	conflict->profile[profile] = (struct np_slowdowns_profile){
-		.owner = owner, .trusted = trusted,
+		.owner = owner,
+		.trusted = trusted,
 	};
 	np_conflict_forget(conflict, profile);
 	return 0;

@@ -91,7 +91,7 @@ struct np_slowdowns_rails {
 /* The table. */
 struct np_slowdowns {
 	int refs;
-	size_t n; /* profiles */
+	size_t n;	   /* profiles */
 	double negligible; /* slowdown up to which a pair counts as harmless */
 	struct np_slowdowns_profile *profile;
 	/*
@@ -119,16 +119,16 @@ np_slowdowns_caused(const struct np_slowdowns *table, uint32_t co)
 }
 
 /* One element of such a row. */
-static inline uint16_t
-np_slowdowns_at(const uint16_t *row, uint32_t profile, uint32_t touch)
+static inline uint16_t np_slowdowns_at(const uint16_t *row, uint32_t profile,
+				       uint32_t touch)
 {
 	return row[profile * NP_N_TOUCH + touch];
 }
 
 /* Load of a job of one profile concurrent with a job of another. */
-static inline uint32_t
-np_slowdowns_pair(const struct np_slowdowns *table, uint32_t victim,
-		  uint32_t victim_touch, uint32_t co, uint32_t co_touch)
+static inline uint32_t np_slowdowns_pair(const struct np_slowdowns *table,
+					 uint32_t victim, uint32_t victim_touch,
+					 uint32_t co, uint32_t co_touch)
 {
 	return np_slowdowns_at(np_slowdowns_suffered(table, victim), co,
 			       victim_touch & co_touch);

@@ -74,15 +74,15 @@ struct np_problem {
 	bool what_if;	/* treat partitions in mode advise like enforce */
 	const struct np_leaves *leaves; /* of the snapshot */
 	size_t n_leaves, n_switches;
-	size_t leaf_words; /* words of a bitmap of leaves */
+	size_t leaf_words;		       /* words of a bitmap of leaves */
 	uint8_t rail_bit[NP_LEAVES_MAX_RAILS]; /* of each rail, as in
 						  np_slowdowns_profile.rails */
 
 	struct np_counts **counts; /* per set of the snapshot; NULL: not yet */
 	uint16_t *leaf_usable, *leaf_free; /* usable, and idle, nodes of each
 					      leaf */
-	uint32_t *leaf_order; /* leaves, most idle nodes first */
-	uint32_t *private_owner; /* owners of jobs that only they see,
+	uint32_t *leaf_order;		   /* leaves, most idle nodes first */
+	uint32_t *private_owner;	   /* owners of jobs that only they see,
 				    ascending */
 	size_t n_private;
 	uint64_t *no_leaves; /* an empty bitmap of leaves */
@@ -141,7 +141,7 @@ struct np_leaf_jobs {
 struct np_user_load {
 	uint32_t leaf;
 	uint32_t first, end; /* range of entries in private.at */
-	uint32_t from_user; /* index of its first load in from_user[] */
+	uint32_t from_user;  /* index of its first load in from_user[] */
 };
 
 struct np_leaf_loads {
@@ -184,10 +184,10 @@ struct np_class {
 	bool conflict_free; /* certainly conflicts with nothing at all */
 	bool conflicts_known, conflicts; /* cached by class_conflicts() */
 	uint32_t n_compared; /* number of classes that its bitmaps cover */
-	uint32_t job;	/* id of its first job */
-	uint32_t n;	/* jobs and array tasks in the snapshot */
-	uint32_t next;	/* next class of the same profile, or NP_NONE */
-	uint32_t row_words; /* bits: the words of its bitmaps that are not 0,
+	uint32_t job;	     /* id of its first job */
+	uint32_t n;	     /* jobs and array tasks in the snapshot */
+	uint32_t next;	     /* next class of the same profile, or NP_NONE */
+	uint32_t row_words;  /* bits: the words of its bitmaps that are not 0,
 			       and the word that the class itself is in */
 
 	/* With the public jobs alone; victims are only the sensitive ones. */
@@ -211,10 +211,10 @@ struct np_classes {
 	struct np_leaf_loads *loads;
 	struct np_class *at;
 	size_t n, capacity;
-	size_t words;		/* of a bitmap of classes; 0: not sealed */
-	size_t n_sealed;	/* classes of the snapshot's jobs */
-	uint32_t *of_profile;	/* last class of each profile, or NP_NONE */
-	uint16_t *zeros;	/* per leaf: 0 */
+	size_t words;	      /* of a bitmap of classes; 0: not sealed */
+	size_t n_sealed;      /* classes of the snapshot's jobs */
+	uint32_t *of_profile; /* last class of each profile, or NP_NONE */
+	uint16_t *zeros;      /* per leaf: 0 */
 	/*
 	 * Bitmaps of classes, `words` each, one per class. The classes that it
 	 * must avoid on every leaf; perhaps on some leaf, given the load there;
@@ -225,7 +225,7 @@ struct np_classes {
 	uint64_t *hard, *soft, *soft_own, *relevant;
 	/* Bitmaps of classes, one per switch and one per leaf. */
 	uint64_t *on_switch; /* classes that hold a leaf of it */
-	uint64_t *open_on; /* sealed classes that no running job keeps off */
+	uint64_t *open_on;   /* sealed classes that no running job keeps off */
 };
 
 static uint64_t load_from_user(const struct np_leaf_loads *loads,
@@ -349,17 +349,17 @@ static uint64_t counts_sum(const struct np_leaves *leaves, uint32_t switches,
 /* ---- Switches of a leaf ---- */
 
 /* For each switch of a leaf; sw points to its number. */
-#define EACH_SWITCH(sw, l, leaf)					\
-	for (const uint32_t *all_ = (l)->switches,			\
-			    *sw = all_ + (l)->first_switch[leaf],	\
+#define EACH_SWITCH(sw, l, leaf) \
+	for (const uint32_t *all_ = (l)->switches, \
+			    *sw = all_ + (l)->first_switch[leaf], \
 			    *end_ = all_ + (l)->first_switch[(leaf) + 1]; \
 	     sw < end_; sw++)
 
 /* For each leaf of a switch; leaf points to its number. */
-#define EACH_LEAF(leaf, l, sw)						\
-	for (const uint32_t *all_ = (l)->leaves_below,			\
-			    *leaf = all_ + (l)->first_leaf[sw],		\
-			    *end_ = all_ + (l)->first_leaf[(sw) + 1];	\
+#define EACH_LEAF(leaf, l, sw) \
+	for (const uint32_t *all_ = (l)->leaves_below, \
+			    *leaf = all_ + (l)->first_leaf[sw], \
+			    *end_ = all_ + (l)->first_leaf[(sw) + 1]; \
 	     leaf < end_; leaf++)
 
 /* Whether jobs of a profile load the rail of a switch. */
@@ -619,10 +619,15 @@ static int problem_init(struct np_problem *problem,
 			const struct np_problem *other)
 {
 	*problem = (struct np_problem){
-		.snapshot = snapshot, .job = snapshot->job, .table = slowdowns,
-		.policy = *policy, .outcome = outcome, .what_if = what_if,
+		.snapshot = snapshot,
+		.job = snapshot->job,
+		.table = slowdowns,
+		.policy = *policy,
+		.outcome = outcome,
+		.what_if = what_if,
 		.limit = np_slowdowns_limit(policy->max_slowdown),
-		.leaves = snapshot->leaves, .n_leaves = snapshot->leaves->n,
+		.leaves = snapshot->leaves,
+		.n_leaves = snapshot->leaves->n,
 		.n_switches = snapshot->leaves->n_switches,
 		.leaf_words = snapshot->leaves->words,
 	};
@@ -661,7 +666,9 @@ static bool leaf_job_of(const struct np_problem *problem,
 	if (slowdowns_profile->inert)
 		return false;
 	*leaf_job = (struct np_leaf_job){
-		.profile = (uint16_t)profile, .n = 1, .job = job->id,
+		.profile = (uint16_t)profile,
+		.n = 1,
+		.job = job->id,
 		.touch =
 			(job->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
 			(job->n_leaves > 1 ? NP_TOUCH_UPLINK : 0),
@@ -1366,8 +1373,10 @@ static bool class_avoids(const struct np_classes *classes, uint32_t id,
 		*cause = (struct np_cause){
 			.why = other ? NP_WHY_FROM_PENDING :
 				       NP_WHY_FROM_RUNNING,
-			.leaf = leaf, .other = worst.other,
-			.victim = worst.victim, .victim_self = worst.self,
+			.leaf = leaf,
+			.other = worst.other,
+			.victim = worst.victim,
+			.victim_self = worst.self,
 			.slowdown = np_slowdowns_from_load(
 				np_slowdowns_clamp(worst.load)),
 		};
@@ -1902,8 +1911,10 @@ static void extend_row(struct np_classes *classes, uint32_t id)
 static uint32_t class_of(struct np_classes *classes, const struct np_job *job)
 {
 	struct np_class class = {
-		.profile = (uint16_t)job->profile, .job = job->id,
-		.touch = touch_of(classes, job), .owner = NP_ANY_OWNER,
+		.profile = (uint16_t)job->profile,
+		.job = job->id,
+		.touch = touch_of(classes, job),
+		.owner = NP_ANY_OWNER,
 		.trusted = is_public(classes->problem, job),
 	};
 	uint32_t i;
@@ -2008,8 +2019,10 @@ static int alloc_rows(struct np_classes *classes)
 	classes->open_on = problem_alloc(problem, problem->n_leaves * words,
 					 sizeof(uint64_t));
 	return classes->hard && classes->soft && classes->soft_own &&
-	       classes->relevant && classes->on_switch && classes->open_on ?
-		       0 : -ENOMEM;
+			       classes->relevant && classes->on_switch &&
+			       classes->open_on ?
+		       0 :
+		       -ENOMEM;
 }
 
 /*
@@ -2182,8 +2195,8 @@ struct np_subgroup {
 	uint32_t no_leaf_free;
 	uint32_t group, next; /* next subgroup of the group, or NP_NONE */
 	uint32_t switches;
-	uint32_t set;	/* handle of the candidate nodes */
-	bool shares;	/* its jobs share nodes */
+	uint32_t set; /* handle of the candidate nodes */
+	bool shares;  /* its jobs share nodes */
 	/*
 	 * Smallest number of free, or usable, nodes that a request failed to
 	 * get in the current pass of "grow". Subgroups that differ only in
@@ -2192,10 +2205,10 @@ struct np_subgroup {
 	uint64_t free_failed, usable_failed;
 	uint32_t first_alike, next_alike; /* that first one; and the first one
 					     of another kind, in a list */
-	uint32_t max_need; /* largest need of a request, nodes */
-	uint32_t first, n; /* requests, in groups.by_subgroup */
-	uint32_t n_ready;  /* of these may start; they come first */
-	uint64_t wanted;   /* nodes that the ready requests want in total */
+	uint32_t max_need;		  /* largest need of a request, nodes */
+	uint32_t first, n;		  /* requests, in groups.by_subgroup */
+	uint32_t n_ready; /* of these may start; they come first */
+	uint64_t wanted;  /* nodes that the ready requests want in total */
 	uint64_t in_free, in_usable; /* nodes on the leaves held */
 };
 
@@ -2203,14 +2216,14 @@ struct np_subgroup {
 struct np_group {
 	uint32_t class;
 	uint32_t subgroup; /* first */
-	uint32_t next;	 /* group of the same class, or NP_NONE */
-	bool ready;	 /* has a request that may start */
-	bool together;	 /* tasks of one array that do not conflict on its
+	uint32_t next;	   /* group of the same class, or NP_NONE */
+	bool ready;	   /* has a request that may start */
+	bool together;	   /* tasks of one array that do not conflict on its
 			    leaves */
-	bool placed;	 /* has a request with enough usable nodes */
-	bool widened;	 /* was offered all leaves: only vacated ones are new */
-	uint64_t *leaves; /* that it holds */
-	uint64_t *reach;  /* leaves with candidate nodes */
+	bool placed;	   /* has a request with enough usable nodes */
+	bool widened; /* was offered all leaves: only vacated ones are new */
+	uint64_t *leaves;	 /* that it holds */
+	uint64_t *reach;	 /* leaves with candidate nodes */
 	uint64_t demand, supply; /* nodes */
 };
 
@@ -2249,7 +2262,7 @@ struct np_groups {
 	struct np_requests *requests;
 	struct np_group *at; /* by visibility group, then by precedence */
 	size_t n;
-	uint64_t *bits; /* memory of the groups' bitmaps */
+	uint64_t *bits;		  /* memory of the groups' bitmaps */
 	struct np_vgroup *vgroup; /* n_vgroups + 1; the first is public */
 	size_t n_vgroups;
 	/* Requests by rank, i.e. index in requests.at, sorted in two ways. */
@@ -2331,9 +2344,12 @@ static void add_requests(struct np_requests *requests,
 	requests->of_job[i] = (uint32_t)requests->n;
 	for (uint32_t k = 0; k < n; k++)
 		requests->at[requests->n++] = (struct np_request){
-			.job = i, .class = requests->class[i],
-			.group = NP_NONE, .subgroup = NP_NONE,
-			.task = k, .need = job->nodes_min,
+			.job = i,
+			.class = requests->class[i],
+			.group = NP_NONE,
+			.subgroup = NP_NONE,
+			.task = k,
+			.need = job->nodes_min,
 			.ready = may_start_now(problem->snapshot, job),
 		};
 }
@@ -2477,8 +2493,10 @@ static uint32_t new_group(struct np_groups *groups, uint32_t rank,
 	struct np_group_class *group_class = &groups->of_class[class];
 
 	groups->at[id] = (struct np_group){
-		.class = class, .together = together,
-		.subgroup = NP_NONE, .next = NP_NONE,
+		.class = class,
+		.together = together,
+		.subgroup = NP_NONE,
+		.next = NP_NONE,
 		.leaves = groups->bits + 2 * id * groups->problem->leaf_words,
 		.reach = groups->bits +
 			 (2 * id + 1) * groups->problem->leaf_words,
@@ -2562,9 +2580,12 @@ static uint32_t subgroup_of(struct np_groups *groups, uint32_t group,
 	i = (uint32_t)groups->n_subgroups++;
 	subgroup = &groups->subgroup[i];
 	*subgroup = (struct np_subgroup){
-		.counts = counts, .set = job->candidates,
-		.group = group, .next = groups->at[group].subgroup,
-		.switches = job->switches, .shares = shares,
+		.counts = counts,
+		.set = job->candidates,
+		.group = group,
+		.next = groups->at[group].subgroup,
+		.switches = job->switches,
+		.shares = shares,
 		.free = shares ? counts->free_shared : counts->free_alone,
 		.no_leaf_free = shares ? counts->no_leaf_free_shared :
 					 counts->no_leaf_free_alone,
@@ -2659,7 +2680,8 @@ static int alloc_groups(struct np_groups *groups)
 		return -ENOMEM;
 	for (size_t i = 0; i < classes->n; i++)
 		groups->of_class[i] = (struct np_group_class){
-			.first = NP_NONE, .last = NP_NONE,
+			.first = NP_NONE,
+			.last = NP_NONE,
 			.first_alike = NP_NONE,
 		};
 	return 0;
@@ -2762,7 +2784,9 @@ static int groups_init(struct np_groups *groups, struct np_problem *problem,
 	int rc;
 
 	*groups = (struct np_groups){
-		.problem = problem, .classes = classes, .requests = requests,
+		.problem = problem,
+		.classes = classes,
+		.requests = requests,
 	};
 	rc = alloc_groups(groups) ? -ENOMEM : gather_vgroups(groups);
 	for (size_t i = 0; !rc && i < groups->n_vgroups; i++)
@@ -3240,8 +3264,10 @@ static int acquire_leaves(struct np_groups *groups, uint32_t rank,
 	const struct np_request *request = &groups->requests->at[rank];
 	struct np_subgroup *subgroup = &groups->subgroup[request->subgroup];
 	struct goal goal = {
-		.rank = rank, .want = want,
-		.group = request->group, .subgroup = subgroup,
+		.rank = rank,
+		.want = want,
+		.group = request->group,
+		.subgroup = subgroup,
 		.column = want == WANT_FREE ? subgroup->free :
 					      subgroup->counts->usable,
 		.loss = groups->loss +
@@ -3627,8 +3653,10 @@ static int prefer_init(struct np_prefer *prefer, struct np_problem *problem,
 	int rc;
 
 	*prefer = (struct np_prefer){
-		.problem = problem, .classes = classes,
-		.requests = requests, .groups = groups,
+		.problem = problem,
+		.classes = classes,
+		.requests = requests,
+		.groups = groups,
 		.reserved = problem_alloc(problem, problem->n_leaves,
 					  sizeof(*prefer->reserved)),
 		.leaves = problem_alloc(problem, problem->snapshot->n_jobs,
@@ -3759,8 +3787,10 @@ static int widen(struct np_groups *groups, const struct np_vgroup *vgroup,
 	size_t n = vgroup[1].group - vgroup->group, words = np_bits_words(n);
 	struct np_group *group = groups->at + vgroup->group;
 	struct widening widening = {
-		.groups = groups, .first = vgroup->group,
-		.n = n, .words = words,
+		.groups = groups,
+		.first = vgroup->group,
+		.n = n,
+		.words = words,
 		.want = calloc(groups->problem->n_leaves * words + 1,
 			       sizeof(*widening.want)),
 	};
@@ -3931,8 +3961,8 @@ struct np_admitted {
 	int64_t at_sec;	  /* time of submission */
 	uint64_t *leaves; /* that it may use */
 	uint32_t class;
-	bool holds;	  /* its class holds them, so others avoid them */
-	bool restricted;  /* it may use no others */
+	bool holds;	 /* its class holds them, so others avoid them */
+	bool restricted; /* it may use no others */
 };
 
 struct np_placement {
@@ -3960,8 +3990,7 @@ struct np_placement {
 
 /* The allocation that decides for a job. */
 static struct np_allocation *
-allocation_for(const struct np_placement *placement,
-			const struct np_job *job)
+allocation_for(const struct np_placement *placement, const struct np_job *job)
 {
 	return job->mode == NP_MODE_ADVISE ? placement->advised :
 					     placement->real;
@@ -4188,23 +4217,28 @@ static const char *const reasons[] = {
 	[NP_WHY_CONSTRAINT] = "placement cannot tell which nodes match its "
 			      "partitions, features, excluded nodes, or "
 			      "--contiguous, --segment or --exclusive=topo",
-	[NP_WHY_CHANGING] = "its user changes jobs faster than placement can update them",
+	[NP_WHY_CHANGING] =
+		"its user changes jobs faster than placement can update them",
 	[NP_WHY_NOT_YET] = "its begin time is too far in the future",
 	[NP_WHY_NO_LEAF] = "none of its nodes is on a leaf switch",
 	[NP_WHY_TOO_MANY] = "there are too many different kinds of jobs, or "
 			    "its user submitted too many jobs at once",
 	[NP_WHY_HARMLESS] = "it conflicts with no other job",
-	[NP_WHY_NOT_PREDICTED] = "no conflict is known, but some predictions are still missing",
+	[NP_WHY_NOT_PREDICTED] =
+		"no conflict is known, but some predictions are still missing",
 	[NP_WHY_FITS] = "no conflicting job on its eligible leaf switches",
 	[NP_WHY_HOLD_EXPIRED] = "the maximum hold time is reached",
-	[NP_WHY_NO_ROOM_APART] = "too few nodes are free to keep it apart and still start it now",
+	[NP_WHY_NO_ROOM_APART] =
+		"too few nodes are free to keep it apart and still start it now",
 	[NP_WHY_TASKS_TOGETHER] = "the tasks of this array conflict with each "
 				  "other, and mode prefer holds no job",
 	[NP_WHY_FROM_RUNNING] = "it conflicts with running jobs",
-	[NP_WHY_FROM_PENDING] = "leaf switches are reserved for jobs that conflict with it",
+	[NP_WHY_FROM_PENDING] =
+		"leaf switches are reserved for jobs that conflict with it",
 	[NP_WHY_TASKS] = "its tasks conflict with each other; each gets leaf "
 			 "switches of its own in turn",
-	[NP_WHY_TOO_FEW_NODES] = "too few of its nodes are usable, even without placement",
+	[NP_WHY_TOO_FEW_NODES] =
+		"too few of its nodes are usable, even without placement",
 };
 
 /* Jobs submitted since the snapshot have no id yet. */
@@ -5012,11 +5046,13 @@ static int check_submission(const struct np_placement *placement,
 	    !job->nodes_min || (unsigned)job->mode > NP_MODE_ENFORCE ||
 	    job->profile < NP_PROFILE_UNKNOWN ||
 	    (job->profile >= 0 && (size_t)job->profile >= placement->table->n))
-		return np_errf(err, -EINVAL, "job %u being submitted: state %d,"
+		return np_errf(err, -EINVAL,
+			       "job %u being submitted: state %d,"
 			       " set of nodes %u, %u tasks of %u nodes, mode %d"
-			       " or profile %d", job->id, (int)job->state,
-			       job->candidates, job->tasks, job->nodes_min,
-			       (int)job->mode, job->profile);
+			       " or profile %d",
+			       job->id, (int)job->state, job->candidates,
+			       job->tasks, job->nodes_min, (int)job->mode,
+			       job->profile);
 	return 0;
 }
 
@@ -5026,9 +5062,13 @@ int np_placement_submit(struct np_placement *placement,
 			struct np_err *err)
 {
 	struct submission submission = {
-		.placement = placement, .job = job, .class = NP_NONE,
-		.counts = placement->scratch, .now_sec = now_sec,
-		.leaves = placement->scratch_leaves, .outcome = outcome,
+		.placement = placement,
+		.job = job,
+		.class = NP_NONE,
+		.counts = placement->scratch,
+		.now_sec = now_sec,
+		.leaves = placement->scratch_leaves,
+		.outcome = outcome,
 	};
 	int rc;
 
@@ -5147,7 +5187,9 @@ bool np_placement_may_widen(const struct np_placement *placement, size_t i)
 void np_policy_init(struct np_policy *policy)
 {
 	*policy = (struct np_policy){
-		.max_slowdown = 0.10, .max_hold_sec = 3600, .hold_step_sec = 60,
+		.max_slowdown = 0.10,
+		.max_hold_sec = 3600,
+		.hold_step_sec = 60,
 		.modes = 1u << NP_MODE_OFF | 1u << NP_MODE_ADVISE |
 			 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE,
 		.unknown_as = NP_PROFILE_UNKNOWN,

@@ -145,11 +145,11 @@ struct np_cause {
 	 * slowed too much (this one, the other or a third one), and by how
 	 * much.
 	 */
-	uint32_t leaf;	 /* a switch of np_leaves; NP_NO_LEAF: not set */
-	uint32_t other;	 /* job id */
-	uint32_t victim; /* job id; 0: this job */
+	uint32_t leaf;	  /* a switch of np_leaves; NP_NO_LEAF: not set */
+	uint32_t other;	  /* job id */
+	uint32_t victim;  /* job id; 0: this job */
 	bool victim_self; /* the victim is this job */
-	double slowdown; /* predicted, fraction */
+	double slowdown;  /* predicted, fraction */
 };
 
 struct np_outcome {

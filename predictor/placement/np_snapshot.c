@@ -385,15 +385,15 @@ size_t np_leaves_switches(const struct np_leaves *leaves, const uint32_t *leaf,
 
 /* ---- The snapshot ---- */
 
-int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
-		    int64_t last_sec, struct np_snapshot **out,
-		    struct np_err *err)
+int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec, int64_t last_sec,
+		    struct np_snapshot **out, struct np_err *err)
 {
 	size_t words = leaves->node_words;
 	struct np_snapshot *snapshot;
 
 	if (now_sec < 0 || last_sec < 0 || last_sec > now_sec)
-		return np_errf(err, -EINVAL, "snapshot at %lld s, last decision"
+		return np_errf(err, -EINVAL,
+			       "snapshot at %lld s, last decision"
 			       " at %lld s; expected 0 <= last <= now",
 			       (long long)now_sec, (long long)last_sec);
 	snapshot = calloc(1, sizeof(*snapshot));
@@ -472,7 +472,7 @@ static const uint64_t *by_position(struct np_snapshot *snapshot,
 		return nodes;
 	memset(snapshot->scratch, 0, words * sizeof(*snapshot->scratch));
 	NP_BITS_EACH(i, nodes, words)
-	np_bits_set(snapshot->scratch, snapshot->leaves->place[i]);
+		np_bits_set(snapshot->scratch, snapshot->leaves->place[i]);
 	return snapshot->scratch;
 }
 
@@ -485,8 +485,10 @@ int np_snapshot_nodes(struct np_snapshot *snapshot, const uint64_t *nodes,
 
 	if (snapshot->sealed ||
 	    (n % NP_BITS_WORD && nodes[words - 1] >> n % NP_BITS_WORD))
-		return np_errf(err, -EINVAL, "set of nodes: beyond the last of"
-			       " %zu nodes, or a sealed snapshot", n);
+		return np_errf(err, -EINVAL,
+			       "set of nodes: beyond the last of"
+			       " %zu nodes, or a sealed snapshot",
+			       n);
 	got = np_index_add(&snapshot->set, by_position(snapshot, nodes),
 			   words * sizeof(*nodes));
 	if (got == NP_NO_INDEX)

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_err.h"
 #include "np_array.h"
+#include "np_err.h"
 
 /*
  * ---- Topology: which node is on which leaf switch ----
@@ -44,22 +44,22 @@
 
 struct np_leaves {
 	int refs;
-	size_t n, n_nodes; /* leaves, nodes */
+	size_t n, n_nodes;	  /* leaves, nodes */
 	size_t words, node_words; /* of a bitmap of leaves, and of nodes */
-	size_t largest;	 /* number of nodes of the largest leaf */
-	uint32_t *first; /* n + 1 positions: leaf i has first[i] to
+	size_t largest;		  /* number of nodes of the largest leaf */
+	uint32_t *first;	  /* n + 1 positions: leaf i has first[i] to
 			    first[i + 1] - 1; nodes without a leaf follow from
 			    first[n] on */
-	uint32_t *node;	 /* position -> node, ascending on each leaf */
-	uint32_t *place; /* node -> position */
-	bool in_order;	 /* the position of each node is its index; usual */
-	uint32_t *leaf;	 /* node -> leaf, or NP_NO_LEAF */
-	char **name;	 /* of each leaf; with several rails "switch+switch" */
+	uint32_t *node;		  /* position -> node, ascending on each leaf */
+	uint32_t *place;	  /* node -> position */
+	bool in_order;	/* the position of each node is its index; usual */
+	uint32_t *leaf; /* node -> leaf, or NP_NO_LEAF */
+	char **name;	/* of each leaf; with several rails "switch+switch" */
 
 	size_t n_switches;
 	bool one_rail;
 	char **switch_name;
-	uint8_t *rail;		/* of each switch: index in rail_name[] */
+	uint8_t *rail; /* of each switch: index in rail_name[] */
 	char *rail_name[NP_LEAVES_MAX_RAILS]; /* [0]: NULL, without a name */
 	size_t n_rails;
 	uint32_t *first_switch; /* n + 1: leaf i has first_switch[i] to
@@ -76,7 +76,7 @@ struct np_leaf {
 	const char *name;     /* not empty; for messages */
 	const uint32_t *node; /* n_nodes indices, in any order */
 	size_t n_nodes;
-	const char *rail;     /* NULL: without a name, all jobs load it */
+	const char *rail; /* NULL: without a name, all jobs load it */
 };
 
 /*
@@ -206,8 +206,8 @@ struct np_snapshot {
 	/* Bitmaps of nodes: not NP_NODE_UNAVAILABLE; NP_NODE_IDLE; and this
 	   or NP_NODE_MIXED. */
 	uint64_t *usable, *idle, *idle_or_mixed;
-	struct np_index set;	/* distinct bitmaps of nodes, by handle */
-	uint64_t *scratch;	/* a bitmap of nodes */
+	struct np_index set; /* distinct bitmaps of nodes, by handle */
+	uint64_t *scratch;   /* a bitmap of nodes */
 	struct np_job *job;
 	size_t n_jobs, job_capacity;
 	/* Memory that the jobs' leaf and prior_leaves point into. */
@@ -223,9 +223,8 @@ struct np_snapshot {
  * sets its state. Takes a reference to leaves. *out: release with
  * np_snapshot_unref(). Returns 0, -EINVAL (times out of order) or -ENOMEM.
  */
-int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
-		    int64_t last_sec, struct np_snapshot **out,
-		    struct np_err *err);
+int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec, int64_t last_sec,
+		    struct np_snapshot **out, struct np_err *err);
 struct np_snapshot *np_snapshot_ref(struct np_snapshot *snapshot);
 void np_snapshot_unref(struct np_snapshot *snapshot); /* NULL is allowed */
 

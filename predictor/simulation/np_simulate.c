@@ -28,7 +28,7 @@
 #include "np_bits.h"
 
 #define GO_ON_EVENTS 4096 /* seconds with events between two calls of go_on() */
-#define RETRY_JOBS 4 /* jobs after which backfill asks again who may start */
+#define RETRY_JOBS 4  /* jobs after which backfill asks again who may start */
 #define MAX_RECENT 32 /* results of a backfill pass that are reused */
 #define FULL_SPEED 1048576 /* progress per second of a job that runs alone */
 
@@ -41,9 +41,9 @@ struct leaf_load {
 struct running {
 	uint32_t *pos; /* positions of its nodes, ascending */
 	uint32_t n_nodes;
-	uint16_t cpus;	 /* on each */
-	unsigned touch;	 /* NP_TOUCH_... */
-	bool completing; /* it has ended but still holds its nodes */
+	uint16_t cpus;	      /* on each */
+	unsigned touch;	      /* NP_TOUCH_... */
+	bool completing;      /* it has ended but still holds its nodes */
 	int64_t expected_sec; /* its end according to its time limit */
 	int64_t charged_sec;  /* until when its user was charged */
 	/* Work left at since_sec; it then decreases by speed per second. */
@@ -68,7 +68,7 @@ struct heap {
 	struct event {
 		int64_t sec;
 		uint32_t job;
-	} *at;
+	} * at;
 	size_t n, capacity;
 	uint32_t *position; /* of each job in the heap; NULL: not needed */
 };
@@ -78,7 +78,7 @@ struct leaf_jobs {
 	struct leaf_job {
 		uint32_t job;
 		uint32_t index; /* of this leaf in running.leaves */
-	} *at;
+	} * at;
 	size_t n, capacity;
 };
 
@@ -95,8 +95,8 @@ struct slot {
 	uint32_t idle_nodes;
 	bool shrinks;	/* a reservation begins: some nodes that the slot before
 			   it has are missing */
-	uint64_t *idle;	/* bitmap of nodes that are entirely free */
-	uint16_t *cpus;	/* free on each node; NULL: nodes are not shared */
+	uint64_t *idle; /* bitmap of nodes that are entirely free */
+	uint16_t *cpus; /* free on each node; NULL: nodes are not shared */
 };
 
 /* What a job needs in the plan: enough nodes, for long enough. */
@@ -113,13 +113,13 @@ struct plan {
 	bool shared;	    /* nodes may be shared */
 	struct slot *slot;
 	size_t n, capacity; /* slots in use; slots with memory */
-	uint64_t *mask;	 /* nodes that plan_find() found; scratch */
-	uint64_t *saved; /* scratch */
+	uint64_t *mask;	    /* nodes that plan_find() found; scratch */
+	uint64_t *saved;    /* scratch */
 	/* Scratch: some nodes, by the words of a bitmap. */
 	struct part {
 		uint64_t bits;
 		uint32_t word, n; /* n: number of bits */
-	} *part;
+	} * part;
 };
 
 struct sim;
@@ -142,16 +142,16 @@ struct sim {
 	bool shared; /* some jobs share nodes */
 
 	/* Nodes, by position. */
-	size_t words; /* of a bitmap of nodes */
-	uint64_t *idle; /* bitmap of nodes without any job */
-	uint16_t *cpus; /* free on each; NULL: nodes are not shared */
+	size_t words;	    /* of a bitmap of nodes */
+	uint64_t *idle;	    /* bitmap of nodes without any job */
+	uint16_t *cpus;	    /* free on each; NULL: nodes are not shared */
 	uint64_t free_cpus; /* on all nodes together */
 	uint64_t *partition[NP_SIM_MAX_PARTITIONS];
 	uint32_t partition_size[NP_SIM_MAX_PARTITIONS];
 	uint32_t partition_idle[NP_SIM_MAX_PARTITIONS];
-	uint64_t *in_partitions; /* of each node: a bit per partition */
+	uint64_t *in_partitions;  /* of each node: a bit per partition */
 	uint64_t *mask, *blocked; /* scratch: bitmaps of nodes */
-	uint32_t *leaf_at; /* leaf of each; leaves->n: none */
+	uint32_t *leaf_at;	  /* leaf of each; leaves->n: none */
 
 	/* Scratch of select_nodes(). Nodes without a leaf count as a leaf. */
 	uint32_t *leaf_nodes; /* per leaf: its nodes that can be chosen */
@@ -165,10 +165,10 @@ struct sim {
 	uint32_t n_chosen;
 
 	/* Jobs. */
-	size_t submitted; /* this many, in their order, were submitted */
-	struct job_list queue;	     /* pending and eligible, by precedence */
-	struct job_list expected;    /* running, by expected_sec */
-	struct running **running;    /* per job; NULL: not running */
+	size_t submitted;      /* this many, in their order, were submitted */
+	struct job_list queue; /* pending and eligible, by precedence */
+	struct job_list expected; /* running, by expected_sec */
+	struct running **running; /* per job; NULL: not running */
 	struct heap ends, eligible, cancels;
 	/* Lists of the jobs that depend on each job. */
 	uint32_t *followers, *next_follower;
@@ -185,18 +185,18 @@ struct sim {
 	struct usage {
 		uint64_t cpu_sec; /* decayed */
 		uint32_t rank;	  /* users with less come first */
-	} *usage;
+	} * usage;
 	uint32_t *by_usage; /* users, in the order of their ranks */
 	struct branch {	    /* per entry of the tree of shares; NULL: none */
 		uint32_t depth;
-		double part;  /* its shares, of those of all its siblings */
-		double level; /* of siblings, the highest comes first */
+		double part;	  /* its shares, of those of all its siblings */
+		double level;	  /* of siblings, the highest comes first */
 		uint64_t cpu_sec; /* usage of all users below it */
-	} *branch;
+	} * branch;
 	size_t n_users;
 	uint64_t decay; /* in each period, in units of 2^-32 */
 
-	bool main_again; /* another main pass may start further jobs */
+	bool main_again;	/* another main pass may start further jobs */
 	int64_t backfilled_sec; /* last pass, or before the first job */
 	bool backfill_changed;	/* anything changed since then */
 
@@ -308,8 +308,9 @@ static int make_leaf_loads(struct sim *sim, struct running *run)
 	for (uint32_t i = 0; i < run->n_nodes; i++) {
 		uint32_t leaf = sim->leaf_at[run->pos[i]];
 
-		if (leaf == sim->leaves->n || (run->n_leaves &&
-		    run->leaves[run->n_leaves - 1].leaf == leaf))
+		if (leaf == sim->leaves->n ||
+		    (run->n_leaves &&
+		     run->leaves[run->n_leaves - 1].leaf == leaf))
 			continue;
 		run->leaves[run->n_leaves++].leaf = leaf;
 	}
@@ -374,10 +375,10 @@ static void leave_leaves(struct sim *sim, uint32_t job)
  */
 struct placing {
 	const struct np_sim_policy *policy;
-	struct np_placement *placement; /* the last decision, or NULL */
+	struct np_placement *placement;		/* the last decision, or NULL */
 	uint32_t handle[NP_SIM_MAX_PARTITIONS]; /* nodes of each partition, as
 						   sets of its snapshot */
-	int64_t last_sec;  /* of the last decision */
+	int64_t last_sec;			/* of the last decision */
 	bool changed;	   /* jobs changed since the last decision */
 	bool restricts;	   /* it restricts or holds at least one job */
 	size_t n_relevant; /* pending jobs that are not inert */
@@ -446,8 +447,9 @@ static int64_t decision_due(const struct sim *sim)
 		return sim->now;
 	if (placing->changed)
 		return placing->last_sec + placing->policy->interval_sec;
-	return !placing->restricts ? INT64_MAX :
-	       placing->last_sec + renewal_sec(placing->policy);
+	return !placing->restricts ?
+		       INT64_MAX :
+		       placing->last_sec + renewal_sec(placing->policy);
 }
 
 /* The entry of a job in the snapshot, with the decision that it has so far. */
@@ -456,13 +458,18 @@ static struct np_job job_for_snapshot(const struct sim *sim, uint32_t job)
 	const struct np_sim_job *spec = &sim->job[job];
 	const struct hold *hold = sim->hold[job];
 	struct np_job entry = {
-		.id = job + 1, .owner = spec->user, .state = NP_JOB_READY,
-		.mode = sim->placing->policy->mode, .tasks = 1,
+		.id = job + 1,
+		.owner = spec->user,
+		.state = NP_JOB_READY,
+		.mode = sim->placing->policy->mode,
+		.tasks = 1,
 		.flags = spec->cpus ? NP_JOB_SHARES_NODES : 0,
-		.profile = spec->profile, .nodes_min = spec->nodes,
+		.profile = spec->profile,
+		.nodes_min = spec->nodes,
 		.priority = sim->usage ? UINT32_MAX - rank_of(sim, spec) :
 					 spec->priority,
-		.submit_sec = spec->submit_sec, .partition = spec->partition,
+		.submit_sec = spec->submit_sec,
+		.partition = spec->partition,
 		.candidates = sim->placing->handle[spec->partition],
 	};
 
@@ -800,8 +807,8 @@ static void count_leaf_nodes(struct sim *sim, const uint64_t *mask)
 			uint32_t leaf = sim->leaf_at[np_bits_lowest(k, word)];
 			size_t end =
 				leaf_end(sim->leaves, leaf) - k * NP_BITS_WORD;
-			uint64_t later = end < NP_BITS_WORD ?
-				~UINT64_C(0) << end : 0;
+			uint64_t later =
+				end < NP_BITS_WORD ? ~UINT64_C(0) << end : 0;
 
 			if (!sim->leaf_nodes[leaf])
 				sim->leaf_list[sim->n_leaf_list++] = leaf;
@@ -864,8 +871,9 @@ static bool is_part(const struct sim *sim, const struct np_sim_switch *sw,
  * The lowest switch within top that has n nodes, of those the one with the
  * fewest; top: no part of it has as many.
  */
-static const struct np_sim_switch *lowest_switch(const struct sim *sim,
-	const struct np_sim_switch *top, uint32_t n)
+static const struct np_sim_switch *
+lowest_switch(const struct sim *sim, const struct np_sim_switch *top,
+	      uint32_t n)
 {
 	const struct np_sim_cluster *cluster = sim->input->cluster;
 	const struct np_sim_switch *best = top;
@@ -890,7 +898,8 @@ static const struct np_sim_switch *lowest_switch(const struct sim *sim,
 
 /* The part of a switch with the most nodes; NULL: none has any. */
 static const struct np_sim_switch *fullest_part(const struct sim *sim,
-	const struct np_sim_switch *top, uint32_t *most)
+						const struct np_sim_switch *top,
+						uint32_t *most)
 {
 	const struct np_sim_cluster *cluster = sim->input->cluster;
 	const struct np_sim_switch *best = NULL;
@@ -898,7 +907,8 @@ static const struct np_sim_switch *fullest_part(const struct sim *sim,
 	*most = 0;
 	for (size_t i = 0; i < cluster->n_above; i++) {
 		uint32_t has = is_part(sim, &cluster->above[i], top) ?
-			count_below(sim, &cluster->above[i]) : 0;
+				       count_below(sim, &cluster->above[i]) :
+				       0;
 
 		if (has <= *most)
 			continue;
@@ -1033,8 +1043,8 @@ static bool has_precedence(const struct sim *sim, uint32_t a, uint32_t b)
 		return rank_of(sim, x) < rank_of(sim, y);
 	if (x->priority != y->priority)
 		return x->priority > y->priority;
-	return x->submit_sec != y->submit_sec ?
-		x->submit_sec < y->submit_sec : a < b;
+	return x->submit_sec != y->submit_sec ? x->submit_sec < y->submit_sec :
+						a < b;
 }
 
 /* Index of a job in a list, or where it belongs. */
@@ -1132,7 +1142,8 @@ static double level_of(const struct sim *sim, size_t i, uint64_t all_cpu_sec)
 {
 	const struct np_sim_assoc *assoc = &sim->input->assoc[i];
 	const struct branch *parent = assoc->parent == NP_SIM_NO_PARENT ?
-				      NULL : &sim->branch[assoc->parent];
+					      NULL :
+					      &sim->branch[assoc->parent];
 	uint64_t of_siblings = parent ? parent->cpu_sec : all_cpu_sec;
 
 	if (assoc->shares == NP_SIM_SHARES_OF_PARENT)
@@ -1202,8 +1213,9 @@ static int compare_usage(const void *a, const void *b, void *arg)
 
 static int compare_precedence(const void *a, const void *b, void *arg)
 {
-	return has_precedence(arg, *(const uint32_t *)a,
-			      *(const uint32_t *)b) ? -1 : 1;
+	return has_precedence(arg, *(const uint32_t *)a, *(const uint32_t *)b) ?
+		     -1 :
+		     1;
 }
 
 /* Put the queue in order if it is not. */
@@ -1250,8 +1262,9 @@ static void update_fair_share(struct sim *sim)
 		bool same = i && !compare_usage(&sim->by_usage[i - 1],
 						&sim->by_usage[i], sim);
 
-		sim->usage[sim->by_usage[i]].rank = same ?
-			sim->usage[sim->by_usage[i - 1]].rank : (uint32_t)i;
+		sim->usage[sim->by_usage[i]].rank =
+			same ? sim->usage[sim->by_usage[i - 1]].rank :
+			       (uint32_t)i;
 	}
 	sort_queue(sim);
 }
@@ -1316,12 +1329,14 @@ static struct running *make_running(const struct sim *sim, uint32_t job)
 	if (!run)
 		return NULL;
 	*run = (struct running){
-		.pos = (uint32_t *)(run + 1), .n_nodes = spec->nodes,
+		.pos = (uint32_t *)(run + 1),
+		.n_nodes = spec->nodes,
 		.cpus = cpus_of(sim, spec),
 		.touch = shares_nodes(sim, spec) ? NP_TOUCH_NODE : 0,
 		.expected_sec = sim->now + spec->limit_sec,
 		.left = (int64_t)spec->run_sec * FULL_SPEED,
-		.since_sec = sim->now, .charged_sec = sim->now,
+		.since_sec = sim->now,
+		.charged_sec = sim->now,
 		.speed = FULL_SPEED,
 	};
 	memcpy(run->pos, sim->chosen, spec->nodes * sizeof(*run->pos));
@@ -1621,8 +1636,10 @@ static int plan_init(struct plan *plan, size_t n_nodes, uint32_t node_cpus,
 		     bool shared)
 {
 	*plan = (struct plan){
-		.n_nodes = n_nodes, .words = np_bits_words(n_nodes),
-		.node_cpus = (uint16_t)node_cpus, .shared = shared,
+		.n_nodes = n_nodes,
+		.words = np_bits_words(n_nodes),
+		.node_cpus = (uint16_t)node_cpus,
+		.shared = shared,
 	};
 	plan->mask = calloc(2 * plan->words + 1, sizeof(*plan->mask));
 	plan->part = malloc((plan->words + 1) * sizeof(*plan->part));
@@ -1788,7 +1805,8 @@ static size_t make_parts(struct plan *plan, const uint32_t *pos, size_t n)
 	for (size_t k = low; k <= high; k++)
 		if (plan->mask[k])
 			plan->part[n_parts++] = (struct part){
-				.bits = plan->mask[k], .word = (uint32_t)k,
+				.bits = plan->mask[k],
+				.word = (uint32_t)k,
 				.n = np_bits_popcount(plan->mask[k]),
 			};
 	return n_parts;
@@ -1811,8 +1829,9 @@ static void reserve_whole(struct plan *plan, size_t first, size_t end,
 			uint64_t idle = slot->idle[part->word] & part->bits;
 
 			/* Usually all of them are idle. */
-			slot->idle_nodes -= idle == part->bits ? part->n :
-					 np_bits_popcount(idle);
+			slot->idle_nodes -= idle == part->bits ?
+						    part->n :
+						    np_bits_popcount(idle);
 			slot->idle[part->word] &= ~part->bits;
 		}
 	}
@@ -1964,7 +1983,8 @@ static int64_t plan_find(struct plan *plan, const struct need *need,
 
 	while (i < plan->n) {
 		int64_t start_sec = plan->slot[i].from_sec > from_sec ?
-			plan->slot[i].from_sec : from_sec;
+					    plan->slot[i].from_sec :
+					    from_sec;
 		size_t bad;
 
 		if (start_sec > last_sec)
@@ -2069,8 +2089,10 @@ static int64_t earliest_sec(const struct sim *sim,
 static struct need need_of(const struct sim *sim, const struct np_sim_job *spec)
 {
 	return (struct need){
-		.candidates = sim->mask, .nodes = spec->nodes,
-		.cpus = cpus_of(sim, spec), .sec = spec->limit_sec,
+		.candidates = sim->mask,
+		.nodes = spec->nodes,
+		.cpus = cpus_of(sim, spec),
+		.sec = spec->limit_sec,
 	};
 }
 
@@ -2104,8 +2126,9 @@ static int backfill(struct sim *sim, uint32_t job, size_t *started)
 	if (at == INT64_MAX)
 		return 0;
 	select_nodes(sim, sim->plan.mask, spec->nodes);
-	rc = reserve_chosen(sim, spec, at, at == sim->now ? 1 :
-			    sim->input->scheduler->bf_resolution_sec);
+	rc = reserve_chosen(
+		sim, spec, at,
+		at == sim->now ? 1 : sim->input->scheduler->bf_resolution_sec);
 	if (rc || at > sim->now)
 		return rc;
 	++*started;
@@ -2191,10 +2214,13 @@ static int backfill_if_due(struct sim *sim)
 static int64_t next_event(const struct sim *sim)
 {
 	const int64_t sec[] = {
-		sim->submitted == sim->input->n ? INT64_MAX :
+		sim->submitted == sim->input->n ?
+			INT64_MAX :
 			sim->job[sim->submitted].submit_sec,
-		heap_first(&sim->ends), heap_first(&sim->eligible),
-		heap_first(&sim->cancels), backfill_due(sim),
+		heap_first(&sim->ends),
+		heap_first(&sim->eligible),
+		heap_first(&sim->cancels),
+		backfill_due(sim),
 		decision_due(sim),
 	};
 	int64_t next = INT64_MAX;
@@ -2265,18 +2291,20 @@ static int check_job(const struct np_sim_input *input, size_t i,
 	if (!spec->run_sec || !spec->limit_sec || !spec->nodes ||
 	    spec->limit_sec > NP_SIM_MAX_LIMIT_SEC ||
 	    spec->run_sec > NP_SIM_MAX_LIMIT_SEC)
-		return np_errf(err, -EINVAL, "job %zu: %u nodes for %u s, limit"
-			       " %u s; expected 1 to %u each", i, spec->nodes,
-			       spec->run_sec, spec->limit_sec,
+		return np_errf(err, -EINVAL,
+			       "job %zu: %u nodes for %u s, limit"
+			       " %u s; expected 1 to %u each",
+			       i, spec->nodes, spec->run_sec, spec->limit_sec,
 			       NP_SIM_MAX_LIMIT_SEC);
 	if (spec->cpus > input->cluster->cpus)
 		return np_errf(err, -EINVAL,
 			       "job %zu: %u CPUs of a node that has %u", i,
 			       spec->cpus, input->cluster->cpus);
 	if (input->scheduler->fair_period_sec && spec->user >= NP_SIM_MAX_JOBS)
-		return np_errf(err, -EINVAL, "job %zu: user %u; with fair share"
-			       " expected less than %d", i, spec->user,
-			       NP_SIM_MAX_JOBS);
+		return np_errf(err, -EINVAL,
+			       "job %zu: user %u; with fair share"
+			       " expected less than %d",
+			       i, spec->user, NP_SIM_MAX_JOBS);
 	if (input->assoc && spec->user >= input->n_assocs)
 		return np_errf(err, -EINVAL,
 			       "job %zu: user %u of %zu in the tree of shares",
@@ -2434,7 +2462,9 @@ static int make_jobs(struct sim *sim)
 		uint32_t after = sim->job[i].after;
 
 		sim->outcome[i] = (struct np_sim_outcome){
-			.eligible_sec = -1, .start_sec = -1, .end_sec = -1,
+			.eligible_sec = -1,
+			.start_sec = -1,
+			.end_sec = -1,
 		};
 		if (after == NP_SIM_NO_JOB)
 			continue;
@@ -2467,8 +2497,9 @@ static int make_branches(struct sim *sim)
 	}
 	for (size_t i = 0; i < sim->n_users; i++)
 		sim->branch[i].part = assoc[i].shares /
-			sum[assoc[i].parent != NP_SIM_NO_PARENT ?
-			    assoc[i].parent : sim->n_users];
+				      sum[assoc[i].parent != NP_SIM_NO_PARENT ?
+						  assoc[i].parent :
+						  sim->n_users];
 	free(sum);
 	return 0;
 }
@@ -2502,12 +2533,14 @@ static int make_usage(struct sim *sim)
 static void free_simulation(struct sim *sim)
 {
 	void *const arrays[] = {
-		sim->leaf_jobs, sim->running, sim->usage, sim->by_usage,
-		sim->branch, sim->followers, sim->next_follower, sim->ends.at,
-		sim->ends.position, sim->eligible.at, sim->cancels.at,
-		sim->expected.at, sim->queue.at, sim->idle, sim->in_partitions,
-		sim->leaf_at, sim->leaf_nodes, sim->leaf_list, sim->leaf_order,
-		sim->leaf_first, sim->chosen, sim->cpus,
+		sim->leaf_jobs,	    sim->running,    sim->usage,
+		sim->by_usage,	    sim->branch,     sim->followers,
+		sim->next_follower, sim->ends.at,    sim->ends.position,
+		sim->eligible.at,   sim->cancels.at, sim->expected.at,
+		sim->queue.at,	    sim->idle,	     sim->in_partitions,
+		sim->leaf_at,	    sim->leaf_nodes, sim->leaf_list,
+		sim->leaf_order,    sim->leaf_first, sim->chosen,
+		sim->cpus,
 	};
 
 	placing_free(sim);
@@ -2526,10 +2559,13 @@ int np_simulate(const struct np_sim_input *input,
 		struct np_err *err)
 {
 	struct sim sim = {
-		.input = input, .job = input->job,
-		.leaves = input->cluster->leaves, .outcome = outcome,
+		.input = input,
+		.job = input->job,
+		.leaves = input->cluster->leaves,
+		.outcome = outcome,
 		.known = input->known ? input->known : input->slowdowns,
-		.counts = counts, .queue.before = has_precedence,
+		.counts = counts,
+		.queue.before = has_precedence,
 		.expected.before = expected_first,
 	};
 	int rc = check_input(input, err);

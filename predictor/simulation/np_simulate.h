@@ -64,7 +64,7 @@ struct np_sim_cluster {
 	struct np_leaves *leaves;
 	uint32_t cpus; /* of each node; 1: nodes are never shared */
 	const uint64_t *const *partition; /* bitmap of the nodes of each */
-	size_t n_partitions; /* at least 1 */
+	size_t n_partitions;		  /* at least 1 */
 	const struct np_sim_switch *above;
 	size_t n_above; /* 0: only leaves are known */
 };
@@ -81,8 +81,8 @@ struct np_sim_job {
 	uint32_t after;	    /* earlier job that must end first, or
 			       NP_SIM_NO_JOB */
 	uint32_t think_sec; /* from the end of that job until it is eligible */
-	uint32_t user; /* with a tree of shares, an index into it */
-	int32_t profile; /* handle of the table, or NP_PROFILE_UNKNOWN */
+	uint32_t user;	    /* with a tree of shares, an index into it */
+	int32_t profile;    /* handle of the table, or NP_PROFILE_UNKNOWN */
 	uint16_t partition;
 };
 
@@ -103,8 +103,8 @@ struct np_sim_assoc {
 
 /* Parameters of slurm.conf(5). */
 struct np_sim_scheduler {
-	uint32_t queue_depth;	    /* default_queue_depth, of the main pass */
-	uint32_t bf_interval_sec;   /* 0: no backfill */
+	uint32_t queue_depth;	  /* default_queue_depth, of the main pass */
+	uint32_t bf_interval_sec; /* 0: no backfill */
 	uint32_t bf_window_sec;
 	uint32_t bf_resolution_sec; /* at least 1 */
 	uint32_t bf_max_job_test;
@@ -118,8 +118,10 @@ struct np_sim_scheduler {
 static inline void np_sim_scheduler_init(struct np_sim_scheduler *scheduler)
 {
 	*scheduler = (struct np_sim_scheduler){
-		.queue_depth = 100, .bf_interval_sec = 30,
-		.bf_window_sec = 86400, .bf_resolution_sec = 60,
+		.queue_depth = 100,
+		.bf_interval_sec = 30,
+		.bf_window_sec = 86400,
+		.bf_resolution_sec = 60,
 		.bf_max_job_test = 500,
 	};
 }
@@ -141,14 +143,14 @@ enum np_sim_how {
 /* What became of a job. */
 struct np_sim_outcome {
 	int64_t eligible_sec, start_sec, end_sec; /* -1: never */
-	uint32_t held_sec; /* how long placement has held it back */
-	uint16_t leaves;   /* number of leaves it ran on */
-	uint8_t how;	   /* enum np_sim_how */
+	uint32_t held_sec;	 /* how long placement has held it back */
+	uint16_t leaves;	 /* number of leaves it ran on */
+	uint8_t how;		 /* enum np_sim_how */
 	bool was_restricted : 1; /* placement restricted it to leaves once */
 	bool was_held : 1;	 /* placement held it once */
-	bool released : 1;   /* placement released it at MaxDefer */
-	bool over_limit : 1; /* it was slowed beyond its time limit */
-	bool slowed : 1;     /* a job that slows it ran on one of its leaves */
+	bool released : 1;	 /* placement released it at MaxDefer */
+	bool over_limit : 1;	 /* it was slowed beyond its time limit */
+	bool slowed : 1; /* a job that slows it ran on one of its leaves */
 };
 
 /* Called at every start; node: indices of the job's nodes, ascending. */
@@ -172,7 +174,7 @@ struct np_sim_input {
 	struct np_slowdowns *known;
 	const struct np_sim_policy *policy; /* NULL: no placement */
 	bool rigid; /* run times are as given, whatever else runs */
-	np_sim_start_f *started;	    /* may be NULL */
+	np_sim_start_f *started; /* may be NULL */
 	/*
 	 * Called from time to time with the number of jobs that have ended; if
 	 * it returns false, the simulation stops. May be NULL.
@@ -182,10 +184,10 @@ struct np_sim_input {
 };
 
 struct np_sim_counts {
-	size_t decisions; /* calls of placement */
+	size_t decisions;	       /* calls of placement */
 	size_t ended, backfill_starts; /* jobs */
-	int64_t first_sec, last_sec; /* first submission, last event */
-	bool stopped;		     /* by go_on() */
+	int64_t first_sec, last_sec;   /* first submission, last event */
+	bool stopped;		       /* by go_on() */
 };
 
 /*

@@ -11,10 +11,10 @@
 
 /* Least factor between distances within and between groups: exp(MIN_GAP). */
 #define MIN_GAP 0.1
-#define FLOOR 0.02	/* relative differences below it say nothing */
+#define FLOOR 0.02 /* relative differences below it say nothing */
 #define ADJUSTMENTS 4
-#define MIN_ADJUSTED 8	/* things; fewer do not tell how slow each is */
-#define MAX_PASSES 100	/* of improvements; a few are usual */
+#define MIN_ADJUSTED 8 /* things; fewer do not tell how slow each is */
+#define MAX_PASSES 100 /* of improvements; a few are usual */
 
 struct merge {
 	size_t a, b; /* b is merged into a */
@@ -23,8 +23,8 @@ struct merge {
 
 struct tree {
 	size_t n;
-	double *d;	  /* between groups; NaN: not known */
-	size_t *size;	  /* of each group; 0: merged into another */
+	double *d;	     /* between groups; NaN: not known */
+	size_t *size;	     /* of each group; 0: merged into another */
 	struct merge *merge; /* n - 1 of them */
 };
 
@@ -67,9 +67,11 @@ static int normalise(const double *dist, size_t n, double *d)
 	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
-			d[i * n + j] = i == j || isnan(dist[i * n + j]) ? NAN :
-				log(fmin(dist[i * n + j], limit) /
-				    sqrt(nearest[i] * nearest[j]));
+			d[i * n + j] =
+				i == j || isnan(dist[i * n + j]) ?
+					NAN :
+					log(fmin(dist[i * n + j], limit) /
+					    sqrt(nearest[i] * nearest[j]));
 	free(nearest);
 	return 0;
 }
@@ -98,8 +100,9 @@ static void merge_groups(struct tree *tree, size_t a, size_t b)
 	for (size_t k = 0; k < tree->n; k++) {
 		double x = tree->d[a * tree->n + k],
 		       y = tree->d[b * tree->n + k];
-		double mean = isnan(x) ? y : isnan(y) ? x :
-			      (na * x + nb * y) / (na + nb);
+		double mean = isnan(x) ? y :
+			      isnan(y) ? x :
+					 (na * x + nb * y) / (na + nb);
 
 		if (k != a)
 			tree->d[a * tree->n + k] = tree->d[k * tree->n + a] =

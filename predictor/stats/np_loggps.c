@@ -5,9 +5,7 @@
 #define LEAST_SEC 1e-6
 #define PER_DECADE 8.0
 
-const double np_response_gap[NP_RESPONSE_GAPS] = {
-	1, 1.25, 1.5, 2, 3, 4, 6, 8
-};
+const double np_response_gap[NP_RESPONSE_GAPS] = { 1, 1.25, 1.5, 2, 3, 4, 6, 8 };
 
 /* 0, then 1 us, and from there eight points per decade up to 1.8 s. */
 double np_response_added_sec(size_t i)
@@ -42,8 +40,8 @@ static double line(double x0, double y0, double x1, double y1, double x)
 double np_response_at(const struct np_response *r, double added_sec,
 		      double gap_times)
 {
-	size_t i = below(np_response_added_sec, NP_RESPONSE_LATENCIES,
-			 added_sec);
+	size_t i =
+		below(np_response_added_sec, NP_RESPONSE_LATENCIES, added_sec);
 	size_t k = below(gap_at, NP_RESPONSE_GAPS, gap_times);
 	double x0 = np_response_added_sec(i), x1 = np_response_added_sec(i + 1);
 	const double *low = r->times[k] + i, *high = r->times[k + 1] + i;

@@ -40,8 +40,9 @@ enum np_loggps_param { NP_LOGGPS_L, NP_LOGGPS_o, NP_LOGGPS_G };
 static inline double np_loggps_value(const struct np_loggps *net,
 				     enum np_loggps_param p)
 {
-	return p == NP_LOGGPS_L ? net->L_ns : p == NP_LOGGPS_o ? net->o_ns :
-								 net->G_ns;
+	return p == NP_LOGGPS_L ? net->L_ns :
+	       p == NP_LOGGPS_o ? net->o_ns :
+				  net->G_ns;
 }
 
 #define NP_LOGGPS_MAX_BLOCKS 1000

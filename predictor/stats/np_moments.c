@@ -12,7 +12,10 @@
 void np_moments_add(struct np_moments *moments, double x)
 {
 	const struct np_moments one = {
-		.n = 1, .mean = x, .min = x, .max = x,
+		.n = 1,
+		.mean = x,
+		.min = x,
+		.max = x,
 	};
 
 	np_moments_merge(moments, &one);

@@ -20,7 +20,7 @@
 struct np_moments {
 	uint64_t n;
 	double mean;
-	double m2; /* sum of squared deviations from the mean */
+	double m2;	 /* sum of squared deviations from the mean */
 	double min, max; /* undefined while n == 0 */
 };
 
@@ -80,15 +80,16 @@ int np_series_add(struct np_series *series, double at_sec,
  * sharing coefficient. Not measured when zeroed.
  */
 struct np_mean {
-	uint32_t n;  /* 0: not measured, and the rest is undefined */
+	uint32_t n; /* 0: not measured, and the rest is undefined */
 	double mean;
-	double sd;   /* of one measurement; NaN: unknown, as with n == 1 */
+	double sd; /* of one measurement; NaN: unknown, as with n == 1 */
 };
 
 static inline struct np_mean np_mean_of(const struct np_moments *m)
 {
 	return (struct np_mean){
-		.n = (uint32_t)m->n, .mean = m->mean,
+		.n = (uint32_t)m->n,
+		.mean = m->mean,
 		.sd = m->n > 1 ? np_moments_sd(m) : NAN,
 	};
 }

@@ -29,12 +29,12 @@ struct np_nnls {
 	double *d_inverse;
 	/* coefficient of each row of the inverse in the solution */
 	double *step;
-	double *z;	 /* unconstrained solution on the passive set */
-	double *scale;	 /* 1 / the diagonal of A'A, by unknown */
+	double *z;     /* unconstrained solution on the passive set */
+	double *scale; /* 1 / the diagonal of A'A, by unknown */
 	double *work, *next;
-	size_t *set;	 /* the passive set, in order of entry */
+	size_t *set;	    /* the passive set, in order of entry */
 	const double **row; /* row of A'A of each member of the set */
-	size_t *refused; /* rejected until x changes */
+	size_t *refused;    /* rejected until x changes */
 };
 
 /* The problem of one call, to keep argument lists short. */

@@ -71,8 +71,8 @@ static inline void np_lanes_add(double *to, double a, const double *from,
 
 	for (; i + 4 <= n; i += 4) {
 		np_pair s0 = np_pair_at(to + i) + a * np_pair_at(from + i);
-		np_pair s1 = np_pair_at(to + i + 2) +
-			     a * np_pair_at(from + i + 2);
+		np_pair s1 =
+			np_pair_at(to + i + 2) + a * np_pair_at(from + i + 2);
 
 		memcpy(to + i, &s0, sizeof(s0));
 		memcpy(to + i + 2, &s1, sizeof(s1));

@@ -71,8 +71,8 @@ static bool find_count(pid_t pid, void *calls)
 
 	snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
 	fds = opendir(path);
-	for (int i = 0;
-	     fds && !found && i < MOST_FDS && (d = readdir(fds)); i++)
+	for (int i = 0; fds && !found && i < MOST_FDS && (d = readdir(fds));
+	     i++)
 		found = is_count(dirfd(fds), d->d_name) &&
 			read_count(dirfd(fds), d->d_name, calls);
 	if (fds)

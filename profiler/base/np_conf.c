@@ -84,7 +84,8 @@ const char *np_place_conf_app(const struct np_place_conf *conf,
 	for (size_t i = 0; i < conf->n_rules; i++)
 		if (rule_matches(&conf->rule[i],
 				 conf->rule[i].what == NP_PLACE_JOB_NAME ?
-				 job_name : comment))
+					 job_name :
+					 comment))
 			return conf->rule[i].app;
 	return NULL;
 }
@@ -268,9 +269,10 @@ int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n_rules,
 /* ---- metrics ---- */
 
 static const char *const signal_names[NP_N_SIGNALS] = {
-	"traffic", "cpu_wait", "steal", "clock", "memory_wait", "swap",
-	"io_wait", "nfs", "nic_errors", "link_speed", "retransmits",
-	"congestion", "clock_skew", "throttling", "disk", "nfs_calls", "load",
+	"traffic",     "cpu_wait",   "steal",	   "clock",	 "memory_wait",
+	"swap",	       "io_wait",    "nfs",	   "nic_errors", "link_speed",
+	"retransmits", "congestion", "clock_skew", "throttling", "disk",
+	"nfs_calls",   "load",
 };
 
 const char *np_signal_name(enum np_signal signal)
@@ -278,10 +280,8 @@ const char *np_signal_name(enum np_signal signal)
 	return signal_names[signal];
 }
 
-#define RATE(metric) \
-	"sum by ($label) (rate(" metric "{$nodes}[$window]))"
-#define MAX_RATE(metric) \
-	"max by ($label) (rate(" metric "{$nodes}[$window]))"
+#define RATE(metric) "sum by ($label) (rate(" metric "{$nodes}[$window]))"
+#define MAX_RATE(metric) "max by ($label) (rate(" metric "{$nodes}[$window]))"
 /* Excludes devices that are not links of the node to a switch. */
 #define NIC_RATE(metric) \
 	"sum by ($label) (rate(" metric "{$nodes,device!~\"lo|bond.*|br.*|" \
@@ -300,9 +300,8 @@ static const struct {
 		"node_exporter",
 		{
 			[NP_SIGNAL_TRAFFIC] =
-				NIC_RATE("node_network_receive_bytes_total")
-				" + "
-				NIC_RATE("node_network_transmit_bytes_total"),
+				NIC_RATE("node_network_receive_bytes_total") " + " NIC_RATE(
+					"node_network_transmit_bytes_total"),
 			[NP_SIGNAL_CPU_WAIT] =
 				MAX_RATE("node_pressure_cpu_waiting_seconds_"
 					 "total"),
@@ -316,22 +315,16 @@ static const struct {
 			[NP_SIGNAL_MEMORY_WAIT] =
 				MAX_RATE("node_pressure_memory_waiting_"
 					 "seconds_total"),
-			[NP_SIGNAL_SWAP] =
-				RATE("node_vmstat_pswpin") " + "
-				RATE("node_vmstat_pswpout"),
+			[NP_SIGNAL_SWAP] = RATE("node_vmstat_pswpin") " + " RATE(
+				"node_vmstat_pswpout"),
 			[NP_SIGNAL_IO_WAIT] =
 				MAX_RATE("node_pressure_io_waiting_seconds_"
 					 "total"),
 			[NP_SIGNAL_NFS] =
 				RATE("node_nfs_rpc_retransmissions_total"),
 			[NP_SIGNAL_NIC_ERRORS] =
-				NIC_RATE("node_network_receive_errs_total")
-				" + "
-				NIC_RATE("node_network_transmit_errs_total")
-				" + "
-				NIC_RATE("node_network_receive_drop_total")
-				" + "
-				NIC_RATE("node_network_transmit_drop_total"),
+				NIC_RATE("node_network_receive_errs_total") " + " NIC_RATE("node_network_transmit_errs_total") " + " NIC_RATE(
+					"node_network_receive_drop_total") " + " NIC_RATE("node_network_transmit_drop_total"),
 			[NP_SIGNAL_LINK_SPEED] =
 				"sum by ($label) (avg_over_time("
 				"node_network_speed_bytes{$nodes,device!~\"lo|"
@@ -343,32 +336,28 @@ static const struct {
 				"max by ($label) (node_time_seconds{$nodes} - "
 				"timestamp(node_time_seconds{$nodes}))",
 			[NP_SIGNAL_THROTTLING] =
-				RATE("node_cpu_core_throttles_total") " + "
-				RATE("node_cpu_package_throttles_total"),
+				RATE("node_cpu_core_throttles_total") " + " RATE(
+					"node_cpu_package_throttles_total"),
 			[NP_SIGNAL_DISK] =
-				DISK_RATE("node_disk_read_bytes_total") " + "
-				DISK_RATE("node_disk_written_bytes_total"),
+				DISK_RATE("node_disk_read_bytes_total") " + " DISK_RATE(
+					"node_disk_written_bytes_total"),
 			[NP_SIGNAL_NFS_CALLS] = RATE("node_nfs_rpcs_total"),
-			[NP_SIGNAL_LOAD] =
-				"max by ($label) (avg_over_time("
-				"node_load1{$nodes}[$window]))",
+			[NP_SIGNAL_LOAD] = "max by ($label) (avg_over_time("
+					   "node_load1{$nodes}[$window]))",
 		},
 	},
 	{
 		"infiniband", /* the collector of that name in node_exporter */
 		{
-			[NP_SIGNAL_TRAFFIC] =
-				RATE("node_infiniband_port_data_received_bytes_"
-				     "total") " + "
-				RATE("node_infiniband_port_data_transmitted_"
-				     "bytes_total"),
-			[NP_SIGNAL_NIC_ERRORS] =
-				RATE("node_infiniband_port_errors_received_"
-				     "total") " + "
-				RATE("node_infiniband_port_discards_"
-				     "transmitted_total") " + "
-				RATE("node_infiniband_link_error_recovery_"
-				     "total"),
+			[NP_SIGNAL_TRAFFIC] = RATE(
+				"node_infiniband_port_data_received_bytes_"
+				"total") " + " RATE("node_infiniband_port_data_transmitted_"
+						    "bytes_total"),
+			[NP_SIGNAL_NIC_ERRORS] = RATE(
+				"node_infiniband_port_errors_received_"
+				"total") " + " RATE("node_infiniband_port_discards_"
+						    "transmitted_total") " + " RATE("node_infiniband_link_error_recovery_"
+										    "total"),
 			[NP_SIGNAL_LINK_SPEED] =
 				"sum by ($label) (avg_over_time("
 				"node_infiniband_rate_bytes_per_second{$nodes}"
@@ -382,13 +371,11 @@ static const struct {
 		"slingshot", /* Omnistat's collector for cxi devices */
 		{
 			[NP_SIGNAL_TRAFFIC] =
-				RATE("omnistat_network_cxi_rx_ok_octets") " + "
-				RATE("omnistat_network_cxi_tx_ok_octets"),
+				RATE("omnistat_network_cxi_rx_ok_octets") " + " RATE(
+					"omnistat_network_cxi_tx_ok_octets"),
 			[NP_SIGNAL_NIC_ERRORS] =
-				RATE("omnistat_network_cxi_rx_bad_octets") " + "
-				RATE("omnistat_network_cxi_tx_bad_octets")
-				" + "
-				RATE("omnistat_network_cxi_pcs_uncorrected_cw"),
+				RATE("omnistat_network_cxi_rx_bad_octets") " + " RATE(
+					"omnistat_network_cxi_tx_bad_octets") " + " RATE("omnistat_network_cxi_pcs_uncorrected_cw"),
 			[NP_SIGNAL_CONGESTION] =
 				RATE("omnistat_network_cxi_pause_recv"),
 		},
@@ -397,8 +384,8 @@ static const struct {
 		"omnistat",
 		{
 			[NP_SIGNAL_TRAFFIC] =
-				RATE("omnistat_network_rx_bytes") " + "
-				RATE("omnistat_network_tx_bytes"),
+				RATE("omnistat_network_rx_bytes") " + " RATE(
+					"omnistat_network_tx_bytes"),
 		},
 	},
 };
@@ -406,7 +393,9 @@ static const struct {
 void np_metrics_conf_init(struct np_metrics_conf *conf)
 {
 	*conf = (struct np_metrics_conf){
-		.label = "instance", .n_tables = 1, .interval_sec = 15,
+		.label = "instance",
+		.n_tables = 1,
+		.interval_sec = 15,
 		.timeout_sec = 5,
 	};
 }
@@ -778,7 +767,7 @@ static const struct key keys[] = {
 #define SET(name, set, field, expected) \
 	{ { name, NP_OPTION_TAKE, AT(field), .take = set }, expected }
 #define ADD(name, add) { { name, NP_OPTION_TAKE, AT(place), .take = add } }
-/* clang-format on */
+	/* clang-format on */
 	SET("Enabled", set_yes_no, enabled, "yes or no"),
 	SET("Store", set_dir, store, "an absolute directory"),
 	SET("BinDir", set_dir, bindir, "an absolute directory"),
@@ -1007,7 +996,8 @@ int np_conf_load(struct np_conf *conf, const char *path, struct np_err *err)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return errno == ENOENT ? 0 :
-		       np_errf(err, -errno, "%s: %s", path, strerror(errno));
+					 np_errf(err, -errno, "%s: %s", path,
+						 strerror(errno));
 	/* A FIFO without a writer would look like an empty file. */
 	if (!fstat(fd, &st) && S_ISFIFO(st.st_mode)) {
 		close(fd);

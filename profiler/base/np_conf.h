@@ -69,7 +69,7 @@ struct np_auth_rule {
 		NP_AUTH_BY_ACCOUNT,
 		NP_AUTH_BY_PARTITION,
 	} by;
-	uint32_t id; /* uid or gid */
+	uint32_t id;			       /* uid or gid */
 	char pattern[NP_AUTH_PATTERN_MAX + 1]; /* of names, fnmatch(3) */
 	char name[NP_AUTH_NAME_MAX + 1];       /* of accounts, partitions */
 };
@@ -94,8 +94,8 @@ struct np_place_conf {
 		enum np_mode mode;
 	} partition[NP_PLACE_MAX_PARTITIONS];
 	size_t n_partitions;
-	double max_slowdown;  /* MaxSlowdown=10%, 0 to 100; a fraction */
-	double max_hold_sec;  /* MaxDefer=1h, 1 s to 365 days */
+	double max_slowdown; /* MaxSlowdown=10%, 0 to 100; a fraction */
+	double max_hold_sec; /* MaxDefer=1h, 1 s to 365 days */
 	/* PlacementInterval=2s, 100 ms to 1 h: between two decisions */
 	double interval_sec;
 	/* UnknownAs=APP, a published profile; "" (UnknownAs=none): no load */
@@ -186,7 +186,7 @@ const char *np_signal_name(enum np_signal signal);
 #define NP_METRICS_LABEL 64
 
 struct np_metrics_conf {
-	char url[1024]; /* MetricsURL; "": no metrics server */
+	char url[1024];		      /* MetricsURL; "": no metrics server */
 	char label[NP_METRICS_LABEL]; /* MetricsLabel=instance */
 	uint8_t table[NP_METRICS_TABLES]; /* MetricsTable, in that order */
 	uint32_t n_tables;
@@ -195,7 +195,7 @@ struct np_metrics_conf {
 	double timeout_sec;  /* MetricsTimeout=5s for a response */
 	/* MetricsTokenFile, MetricsCertFile, MetricsKeyFile, MetricsCAFile */
 	char token_file[PATH_MAX], cert_file[PATH_MAX], key_file[PATH_MAX],
-	     ca_file[PATH_MAX];
+		ca_file[PATH_MAX];
 };
 
 void np_metrics_conf_init(struct np_metrics_conf *conf);
@@ -242,18 +242,18 @@ struct np_conf {
 	uint32_t per_node;	   /* ProcessesPerNode=1 or 2; calibration */
 	/* ProbeAfter=2s: age of a step when probing starts; np_rendezvous.h */
 	double probe_after_sec;
-	uint32_t probe_pairs;	   /* ProbePairs=2 per leaf, 1 to 128 */
-	uint32_t probe_nodes;	   /* ProbeNodes=32 at most, 2 to 256 */
-	double calibrate_share;	   /* CalibrateShare=20% of a run, 0 to 1 */
+	uint32_t probe_pairs;	/* ProbePairs=2 per leaf, 1 to 128 */
+	uint32_t probe_nodes;	/* ProbeNodes=32 at most, 2 to 256 */
+	double calibrate_share; /* CalibrateShare=20% of a run, 0 to 1 */
 	/* LevelLeadIn=2s: time a level runs alone before the step */
 	double lead_in_sec;
-	char transport[128];	   /* Transport=auto, see above */
-	char net_devices[128];	   /* NetDevices=eth0: UCX_NET_DEVICES */
-	char transports[128];	   /* Transports=tcp,self: UCX_TLS */
-	char rails[PATH_MAX];	   /* Rails=FILE (np_topo.h); "": none */
-	uint32_t max_runs;	   /* MaxRuns=1000 kept per application */
-	uint64_t trace_bytes;	   /* TraceSize=4G of a run, all ranks */
-	uint32_t max_traces;	   /* MaxTraces=4 kept per application */
+	char transport[128];   /* Transport=auto, see above */
+	char net_devices[128]; /* NetDevices=eth0: UCX_NET_DEVICES */
+	char transports[128];  /* Transports=tcp,self: UCX_TLS */
+	char rails[PATH_MAX];  /* Rails=FILE (np_topo.h); "": none */
+	uint32_t max_runs;     /* MaxRuns=1000 kept per application */
+	uint64_t trace_bytes;  /* TraceSize=4G of a run, all ranks */
+	uint32_t max_traces;   /* MaxTraces=4 kept per application */
 	struct np_place_conf place;
 	struct np_metrics_conf metrics;
 };

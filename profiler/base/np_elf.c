@@ -35,8 +35,8 @@ static int check_header(const struct elf *e)
 	if (elf_kind(e->elf) != ELF_K_ELF || !gelf_getehdr(e->elf, &head) ||
 	    head.e_type != ET_DYN)
 		return bad_file(e, "not a shared object");
-	if (gelf_getclass(e->elf) != (sizeof(void *) == 8 ? ELFCLASS64 :
-							    ELFCLASS32) ||
+	if (gelf_getclass(e->elf) !=
+		    (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
 	    head.e_ident[EI_DATA] != (little ? ELFDATA2LSB : ELFDATA2MSB))
 		return bad_file(e, "a shared object for another machine");
 	return 0;
@@ -55,8 +55,8 @@ static int find_symbol(const struct elf *e, const char *name, GElf_Sym *out)
 	if (!d)
 		return -EINVAL;
 	for (int i = 0; gelf_getsym(d, i, out); i++) {
-		const char *its = elf_strptr(e->elf, head.sh_link,
-					     out->st_name);
+		const char *its =
+			elf_strptr(e->elf, head.sh_link, out->st_name);
 
 		if (its && !strcmp(its, name))
 			return 0;
@@ -145,7 +145,7 @@ static bool is_constants(const GElf_Shdr *h)
 	return h->sh_type == SHT_PROGBITS &&
 	       h->sh_size <= NP_ELF_CONSTANTS_MAX &&
 	       (h->sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) ==
-			SHF_ALLOC;
+		       SHF_ALLOC;
 }
 
 int np_elf_constants(const char *path,
@@ -249,7 +249,8 @@ static bool mpi_of_library(const char *path, char buf[NP_MPI_TEXT])
 static bool may_be_mpi(const char *name)
 {
 	return (!strncmp(name, "libmpi", 6) ||
-		!strncmp(name, "libopen_mpi", 11)) && strstr(name, ".so");
+		!strncmp(name, "libopen_mpi", 11)) &&
+	       strstr(name, ".so");
 }
 
 /* A client of a process manager: libpmix.so.2, libpmi.so.0, libpmi2.so.0 */
@@ -280,8 +281,8 @@ static bool has_mpi_symbol(Elf *elf, Elf_Scn *s)
 	     i++) {
 		const char *name = elf_strptr(elf, head.sh_link, sym.st_name);
 
-		if (name && (!strcmp(name, "MPI_Init") ||
-			     !strcmp(name, "PMPI_Init")))
+		if (name &&
+		    (!strcmp(name, "MPI_Init") || !strcmp(name, "PMPI_Init")))
 			return true;
 	}
 	return false;
@@ -303,7 +304,8 @@ static bool is_shown_by_libraries(Elf *elf)
 	while (interpreter && (s = elf_nextscn(elf, s)))
 		if (gelf_getshdr(s, &head) &&
 		    (head.sh_type == SHT_SYMTAB ||
-		     head.sh_type == SHT_DYNSYM) && has_mpi_symbol(elf, s))
+		     head.sh_type == SHT_DYNSYM) &&
+		    has_mpi_symbol(elf, s))
 			return false;
 	return interpreter;
 }
@@ -331,7 +333,7 @@ static bool no_mpi_of_program(const char *path, char buf[NP_MPI_TEXT])
 bool np_mpi_of_file(const char *path, char buf[NP_MPI_TEXT])
 {
 	return strcmp(basename(path), "exe") ? mpi_of_library(path, buf) :
-					      no_mpi_of_program(path, buf);
+					       no_mpi_of_program(path, buf);
 }
 
 struct look {
@@ -405,8 +407,8 @@ bool np_mpi_find(pid_t first, np_mpi_identify_f *identify,
 
 	if (np_children_all(first, look_at_process, &l))
 		return true;
-	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children",
-		 (long)first, (long)first);
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", (long)first,
+		 (long)first);
 	if (l.uncertain || l.n == NP_CHILDREN_MOST || access(path, R_OK))
 		return false;
 	strcpy(buf, NP_MPI_NONE);

@@ -9,7 +9,7 @@
 
 #include "np_array.h"
 
-#define NAME 255 /* longest name, in bytes; switch names are shorter */
+#define NAME 255  /* longest name, in bytes; switch names are shorter */
 #define DEEPEST 8 /* most brackets in one word */
 #define BLANKS " \t\n"
 #define SEPARATORS "," BLANKS /* Slurm's */
@@ -24,7 +24,7 @@ static int add_name(void *arg, const char *name)
 	struct list *l = arg;
 
 	return l->n == NP_HOSTLIST_MAX ? -E2BIG :
-	       np_names_add(&l->names, &l->n, name);
+					 np_names_add(&l->names, &l->n, name);
 }
 
 struct walk {
@@ -105,7 +105,7 @@ static int expand_bracket(struct walk *l, size_t at, const char *word,
 	if (!close || depth == DEEPEST)
 		return -EINVAL;
 	rest = len - (size_t)(close + 1 - word);
-	for (const char *p = word; p <= close; ) {
+	for (const char *p = word; p <= close;) {
 		size_t n = strcspn(p, ",]");
 		unsigned long from, to;
 		int digits, rc = parse_range(p, p + n, &from, &to, &digits);
@@ -198,7 +198,7 @@ int np_hostlist_expand(const char *text, char ***names, size_t *n,
 	struct walk w = { .each = add_name, .arg = &l };
 	int rc = 0;
 
-	for (const char *p = text; !rc && p && *p; ) {
+	for (const char *p = text; !rc && p && *p;) {
 		size_t len;
 
 		p += strspn(p, BLANKS);
@@ -245,8 +245,8 @@ size_t np_hostlist_shared(const char *a, const char *b, char *buf, size_t len)
 	    !np_hostlist_each(b, add_name, &y) && y.n) {
 		qsort(y.names, y.n, sizeof(*y.names), np_order_text);
 		for (size_t i = 0; i < x.n; i++)
-			if (bsearch(&x.names[i], y.names, y.n,
-				    sizeof(*y.names), np_order_text))
+			if (bsearch(&x.names[i], y.names, y.n, sizeof(*y.names),
+				    np_order_text))
 				write_shared(count++, x.names[i], buf, len,
 					     &used, &cut);
 	}

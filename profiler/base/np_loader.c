@@ -38,9 +38,10 @@ static int collect_path(struct dl_phdr_info *info, size_t size, void *arg)
 static bool is_slurm_plugin(const char *type)
 {
 	static const char *const own[] = {
-		"auth/", "cred/", "hash/", "select/", "serializer/",
-		"accounting_storage/", "tls/", "topology/", "mpi/", "cgroup/",
-		"switch/", "certmgr/",
+		"auth/",   "cred/",	  "hash/",
+		"select/", "serializer/", "accounting_storage/",
+		"tls/",	   "topology/",	  "mpi/",
+		"cgroup/", "switch/",	  "certmgr/",
 	};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)

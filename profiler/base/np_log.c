@@ -54,8 +54,10 @@ static int open_user_dir(const char *store)
 
 static int open_log(int dir)
 {
-	int fd = openat(dir, NP_LOG_NAME, O_WRONLY | O_APPEND | O_CREAT |
-			O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0640);
+	int fd = openat(dir, NP_LOG_NAME,
+			O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW |
+				O_NONBLOCK | O_CLOEXEC,
+			0640);
 	struct stat st;
 
 	if (fd < 0)
@@ -102,7 +104,8 @@ void np_log_line(char line[NP_LOG_LINE], const char *text)
 void np_log_system(const char *text)
 {
 	static const struct sockaddr_un log = {
-		.sun_family = AF_UNIX, .sun_path = "/dev/log",
+		.sun_family = AF_UNIX,
+		.sun_path = "/dev/log",
 	};
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	char line[NP_LOG_LINE];

@@ -87,12 +87,22 @@ int np_percent_parse(const char *text, double *fraction)
 static int shift_of(char suffix)
 {
 	switch (suffix) {
-	case '\0': return 0;
-	case 'K': case 'k': return 10;
-	case 'M': case 'm': return 20;
-	case 'G': case 'g': return 30;
-	case 'T': case 't': return 40;
-	default: return -1;
+	case '\0':
+		return 0;
+	case 'K':
+	case 'k':
+		return 10;
+	case 'M':
+	case 'm':
+		return 20;
+	case 'G':
+	case 'g':
+		return 30;
+	case 'T':
+	case 't':
+		return 40;
+	default:
+		return -1;
 	}
 }
 
@@ -120,7 +130,9 @@ int np_bytes_parse(const char *text, uint64_t *bytes)
 int np_whole_parse(const char *text, uint64_t max, uint64_t *n)
 {
 	return text[strspn(text, "0123456789")] || np_bytes_parse(text, n) ||
-	       *n > max ? -EINVAL : 0;
+			     *n > max ?
+		     -EINVAL :
+		     0;
 }
 
 const char *np_decimal_parse(const char *text, double *value)
@@ -169,8 +181,8 @@ static int set_time(const struct np_option *o, const char *text, double *sec,
 	return 0;
 }
 
-static int set_share(const struct np_option *o, const char *text,
-		     double *share, struct np_err *err)
+static int set_share(const struct np_option *o, const char *text, double *share,
+		     struct np_err *err)
 {
 	double s;
 
@@ -196,8 +208,8 @@ static int set_ns(const struct np_option *o, const char *text, double *ns,
 	return 0;
 }
 
-static int set_whole(const struct np_option *o, const char *text,
-		     uint32_t *out, struct np_err *err)
+static int set_whole(const struct np_option *o, const char *text, uint32_t *out,
+		     struct np_err *err)
 {
 	bool count = o->kind == NP_OPTION_COUNT;
 	uint64_t n;
@@ -205,8 +217,10 @@ static int set_whole(const struct np_option *o, const char *text,
 	if ((count ? np_whole_parse(text, UINT64_MAX, &n) :
 		     np_bytes_parse(text, &n)) ||
 	    (double)n < o->min || (double)n > o->max)
-		return out_of_range(o, text, count ? "a whole number" :
-				    "bytes such as 512 or 1K", "", err);
+		return out_of_range(o, text,
+				    count ? "a whole number" :
+					    "bytes such as 512 or 1K",
+				    "", err);
 	*out = (uint32_t)n;
 	return 0;
 }

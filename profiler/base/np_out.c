@@ -73,8 +73,8 @@ static size_t plain_prefix(const char *text, size_t len)
 {
 	size_t n = 0;
 
-	while (n < len && ((text[n] >= ' ' && text[n] <= '~') ||
-			   text[n] == '\n'))
+	while (n < len &&
+	       ((text[n] >= ' ' && text[n] <= '~') || text[n] == '\n'))
 		n++;
 	return n;
 }

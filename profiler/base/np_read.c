@@ -12,8 +12,9 @@
 
 int np_read_open(const char *path, int flags, struct stat *st)
 {
-	int fd = open(path, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY |
-		      O_CLOEXEC), rc = 0;
+	int fd = open(path,
+		      flags | O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC),
+	    rc = 0;
 
 	if (fd < 0)
 		return -errno;
@@ -63,9 +64,12 @@ ssize_t np_read_text(int fd, size_t size, char **text)
 const char *np_read_irregular(const struct stat *st)
 {
 	switch (st->st_mode & S_IFMT) {
-	case S_IFDIR: return "a directory, not a regular file";
-	case S_IFIFO: return "a FIFO, not a regular file";
-	default: return "not a regular file";
+	case S_IFDIR:
+		return "a directory, not a regular file";
+	case S_IFIFO:
+		return "a FIFO, not a regular file";
+	default:
+		return "not a regular file";
 	}
 }
 
@@ -133,7 +137,8 @@ static const char *const expectations[] = {
 	[NP_KIND_TRACE] = "the trace of an MPI rank",
 	[NP_KIND_TOPOLOGY] = "a topology.conf of Slurm",
 	[NP_KIND_WORDS] = "lines of words",
-	[NP_KIND_QUEUE] = ("the columns of sacct --parsable2 or a Standard Workload Format"),
+	[NP_KIND_QUEUE] =
+		("the columns of sacct --parsable2 or a Standard Workload Format"),
 };
 
 #define SHOWN 30 /* characters shown of a text of no known kind */
@@ -148,19 +153,22 @@ static const struct begin {
 	bool binary;
 	/* the kind that it is; NP_KIND_TEXT: none that a reader expects */
 	enum np_kind kind;
-	bool is_mark;	   /* a byte-order mark */
+	bool is_mark; /* a byte-order mark */
 } begins[] = {
-	{ BEGINS("\xef\xbb\xbf"), "begins with a byte-order mark (UTF-8)",
-	  true, NP_KIND_TEXT, true },
+	{ BEGINS("\xef\xbb\xbf"), "begins with a byte-order mark (UTF-8)", true,
+	  NP_KIND_TEXT, true },
 	{ BEGINS("\xff\xfe"), "begins with a byte-order mark (UTF-16)", true,
 	  NP_KIND_TEXT, true },
 	{ BEGINS("\xfe\xff"), "begins with a byte-order mark (UTF-16)", true,
 	  NP_KIND_TEXT, true },
-	{ BEGINS("\x7f" "ELF"), "a program or library (ELF)", true,
-	  NP_KIND_TEXT },
+	{ BEGINS("\x7f"
+		 "ELF"),
+	  "a program or library (ELF)", true, NP_KIND_TEXT },
 	{ BEGINS("\x1f\x8b"), "gzip data", true, NP_KIND_TEXT },
 	{ BEGINS("BZh"), "bzip2 data", true, NP_KIND_TEXT },
-	{ BEGINS("\xfd" "7zXZ"), "xz data", true, NP_KIND_TEXT },
+	{ BEGINS("\xfd"
+		 "7zXZ"),
+	  "xz data", true, NP_KIND_TEXT },
 	{ BEGINS("\x28\xb5\x2f\xfd"), "zstd data", true, NP_KIND_TEXT },
 	{ BEGINS("PK\x03\x04"), "a zip archive", true, NP_KIND_TEXT },
 	{ BEGINS("\x89PNG"), "a picture (PNG)", true, NP_KIND_TEXT },
@@ -236,8 +244,8 @@ static int too_large(int fd, const char *path, off_t size, size_t max,
 	char begin[NP_KIND_BYTES];
 	ssize_t got = read_up_to(fd, begin, sizeof(begin));
 
-	if (got > 0 && np_kind_check(begin, (size_t)got, NP_KIND_TEXT, path,
-				     err))
+	if (got > 0 &&
+	    np_kind_check(begin, (size_t)got, NP_KIND_TEXT, path, err))
 		return -EINVAL;
 	return np_errf(err, -EFBIG, "%s: %lld bytes, expected at most %zu",
 		       path, (long long)size, max);

@@ -54,10 +54,10 @@ enum np_kind {
 	NP_KIND_GOAL,
 	NP_KIND_MPIP,
 	NP_KIND_JSON,
-	NP_KIND_TRACE, /* text of liballprof */
+	NP_KIND_TRACE,	  /* text of liballprof */
 	NP_KIND_TOPOLOGY, /* topology.conf of Slurm */
-	NP_KIND_WORDS, /* netprof-scheme(5) or netprof-workload(5) */
-	NP_KIND_QUEUE, /* a log of jobs */
+	NP_KIND_WORDS,	  /* netprof-scheme(5) or netprof-workload(5) */
+	NP_KIND_QUEUE,	  /* a log of jobs */
 };
 
 /*

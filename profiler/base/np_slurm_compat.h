@@ -226,7 +226,7 @@ static inline int np_load_job(job_info_msg_t **msg, uint32_t job_id)
  * initializer for step ids.
  */
 static inline slurm_step_layout_t *np_load_step_layout(uint32_t job_id,
-							uint32_t step_id)
+						       uint32_t step_id)
 {
 #if NP_SLURM_AT_LEAST(25, 11)
 	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;

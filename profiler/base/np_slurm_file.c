@@ -132,8 +132,7 @@ static const char *included(const char *line, size_t *len)
 {
 	const size_t n = strlen("include");
 
-	if (strncasecmp(line, "include", n) ||
-	    !isspace((unsigned char)line[n]))
+	if (strncasecmp(line, "include", n) || !isspace((unsigned char)line[n]))
 		return NULL;
 	line += n + strspn(line + n, SPACE);
 	*len = strcspn(line, SPACE);
@@ -173,8 +172,9 @@ static int sibling_path(const char *file, const char *name, char path[PATH_MAX])
 {
 	int dir = (int)(basename(file) - file);
 
-	return snprintf(path, PATH_MAX, "%.*s%s", dir, file, name) <
-	       PATH_MAX ? 0 : -ENAMETOOLONG;
+	return snprintf(path, PATH_MAX, "%.*s%s", dir, file, name) < PATH_MAX ?
+		       0 :
+		       -ENAMETOOLONG;
 }
 
 static int find_file(const struct reader *r, const struct np_slurm_line *line,
@@ -284,8 +284,9 @@ static int read_file(struct reader *r, const char *path, int depth,
 	r->bytes -= len;
 	rc = np_kind_check(text, len, NP_KIND_TEXT, path, err);
 	if (!rc)
-		rc = each_line(r, path, (struct rest){ .at = text,
-			       .end = text + len }, depth, err);
+		rc = each_line(r, path,
+			       (struct rest){ .at = text, .end = text + len },
+			       depth, err);
 	free(text);
 	return rc;
 }
@@ -294,8 +295,12 @@ int np_slurm_file(const char *path, const char *cluster, np_slurm_line_f *each,
 		  void *arg, struct np_err *err)
 {
 	struct reader r = {
-		.each = each, .arg = arg, .top = path, .cluster = cluster,
-		.bytes = MAX_BYTES, .files = MAX_FILES,
+		.each = each,
+		.arg = arg,
+		.top = path,
+		.cluster = cluster,
+		.bytes = MAX_BYTES,
+		.files = MAX_FILES,
 	};
 	int rc = read_file(&r, path, 0, err);
 
@@ -327,7 +332,8 @@ static char *closing_quote(char *value)
 	char *quote = *value == '"' ? strchr(value + 1, '"') : NULL;
 
 	return quote && (!quote[1] || isspace((unsigned char)quote[1])) ?
-	       quote : NULL;
+		       quote :
+		       NULL;
 }
 
 bool np_slurm_pair(char **text, struct np_slurm_pair *out)
@@ -421,7 +427,7 @@ bool np_slurm_setting(const char *text, const char *key, char *buf, size_t len)
 struct stack_reader {
 	np_slurm_stack_f *each;
 	void *arg;
-	size_t bytes, files; /* still allowed to be read */
+	size_t bytes, files;	/* still allowed to be read */
 	struct np_err not_text; /* about the first file that is not text */
 };
 
@@ -430,8 +436,8 @@ static int read_stack_file(struct stack_reader *r, const char *path,
 			   struct np_err *err);
 
 static int include_files(struct stack_reader *r,
-			 const struct np_slurm_stack_line *line,
-			 int depth, struct np_err *err)
+			 const struct np_slurm_stack_line *line, int depth,
+			 struct np_err *err)
 {
 	glob_t g;
 	int rc = 0;
@@ -498,7 +504,9 @@ static int each_stack_line(struct stack_reader *r, const char *path,
 			   struct np_err *err)
 {
 	struct np_slurm_stack_line line = {
-		.path = path, .number = 1, .from = from,
+		.path = path,
+		.number = 1,
+		.from = from,
 	};
 	int dir = (int)(basename(path) - path), rc = 0;
 	const char *end = text + len;
@@ -511,7 +519,8 @@ static int each_stack_line(struct stack_reader *r, const char *path,
 		line.pattern = snprintf(pattern, sizeof(pattern), "%.*s%s",
 					*line.word == '/' ? 0 : dir, path,
 					line.word) < (int)sizeof(pattern) ?
-			       pattern : NULL;
+				       pattern :
+				       NULL;
 		rc = r->each(r->arg, &line, err);
 		if (!rc && line.kind == NP_SLURM_INCLUDE)
 			rc = include_files(r, &line, depth, err);
@@ -550,11 +559,14 @@ int np_slurm_stack(const char *path, np_slurm_stack_f *each, void *arg,
 		   struct np_err *err)
 {
 	struct stack_reader r = {
-		.each = each, .arg = arg, .bytes = MAX_STACK_BYTES,
+		.each = each,
+		.arg = arg,
+		.bytes = MAX_STACK_BYTES,
 		.files = MAX_FILES,
 	};
 	int rc = read_stack_file(&r, path, NULL, 0, err);
 
-	return rc || !*r.not_text.text ? rc :
-	       np_errf(err, -EILSEQ, "%s", r.not_text.text);
+	return rc || !*r.not_text.text ?
+		       rc :
+		       np_errf(err, -EILSEQ, "%s", r.not_text.text);
 }

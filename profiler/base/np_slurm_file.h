@@ -22,9 +22,9 @@
  */
 
 struct np_slurm_line {
-	const char *path;  /* of the file */
-	unsigned number;   /* of the first of the lines that were joined */
-	char *text;	   /* may be modified */
+	const char *path; /* of the file */
+	unsigned number;  /* of the first of the lines that were joined */
+	char *text;	  /* may be modified */
 };
 
 /* Returns 0, or -errno with err, which ends the reading. */
@@ -75,8 +75,7 @@ bool np_slurm_printed_pair(char **text, struct np_slurm_pair *out);
  * The value of a line "Key = Value" of scontrol show config, up to the end of
  * the line and cut at len - 1 bytes. False: there is no such line.
  */
-bool np_slurm_setting(const char *text, const char *key, char *buf,
-		      size_t len);
+bool np_slurm_setting(const char *text, const char *key, char *buf, size_t len);
 
 /* ---- plugstack.conf(5) ---- */
 
@@ -88,7 +87,9 @@ bool np_slurm_setting(const char *text, const char *key, char *buf,
  */
 
 enum np_slurm_stack_kind {
-	NP_SLURM_OPTIONAL, NP_SLURM_REQUIRED, NP_SLURM_INCLUDE
+	NP_SLURM_OPTIONAL,
+	NP_SLURM_REQUIRED,
+	NP_SLURM_INCLUDE
 };
 
 /* not a carriage return; Slurm does not treat it as a blank either */
@@ -98,8 +99,8 @@ struct np_slurm_stack_line {
 	const char *path; /* of the file */
 	unsigned number;  /* from 1 */
 	enum np_slurm_stack_kind kind;
-	const char *word; /* a plugin, or an include pattern as written */
-	char *arguments;  /* of the plugin, may be modified; NULL: none */
+	const char *word;    /* a plugin, or an include pattern as written */
+	char *arguments;     /* of the plugin, may be modified; NULL: none */
 	const char *pattern; /* with its directory; NULL: it is too long */
 	/* The include that led to the file; NULL: it is the first file. */
 	const struct np_slurm_stack_line *from;

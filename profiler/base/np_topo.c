@@ -79,7 +79,7 @@ int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err)
 	struct np_topo t = { .n = 0 };
 	int rc = copy ? add_topology(&t, NULL) : -ENOMEM;
 
-	for (char *line; !rc && (line = strsep(&rest, "\n")); )
+	for (char *line; !rc && (line = strsep(&rest, "\n"));)
 		if (t.n >= NP_TOPO_MAX_LEAVES)
 			rc = np_errf(err, -E2BIG,
 				     "topology: more than %d leaf switches",
@@ -114,8 +114,8 @@ void np_topo_free(struct np_topo *t)
 static int word_error(const struct np_slurm_line *line, const char *word,
 		      const char *what, struct np_err *err)
 {
-	return np_errf(err, -EINVAL, "%s:%u: %.64s%s", line->path,
-		       line->number, word + strspn(word, " \t"), what);
+	return np_errf(err, -EINVAL, "%s:%u: %.64s%s", line->path, line->number,
+		       word + strspn(word, " \t"), what);
 }
 
 /* Does slurmctld accept this value of LinkSpeed? It does "", "0x10" and "K". */
@@ -265,9 +265,9 @@ int np_topo_block(const struct np_slurm_line *line, struct np_topo_switch *out,
 		else if (s.name && !strcasecmp(p.key, "Nodes"))
 			s.nodes = p.value;
 		/* 23.11 has BlockLevels in place of BlockSizes. */
-		else if (!printed && (s.name ||
-				      (strcasecmp(p.key, "BlockSizes") &&
-				       strcasecmp(p.key, "BlockLevels"))))
+		else if (!printed &&
+			 (s.name || (strcasecmp(p.key, "BlockSizes") &&
+				     strcasecmp(p.key, "BlockLevels"))))
 			return word_error(
 				line, p.key,
 				": unexpected key, expected BlockName and "
@@ -292,8 +292,8 @@ int np_topo_block(const struct np_slurm_line *line, struct np_topo_switch *out,
 
 struct rails {
 	struct np_topo topo;
-	struct np_index names, leaves; /* of rails; of switches */
-	struct np_index nodes;	       /* "RAIL NODE" of all lines */
+	struct np_index names, leaves;	   /* of rails; of switches */
+	struct np_index nodes;		   /* "RAIL NODE" of all lines */
 	uint32_t rail[NP_TOPO_MAX_LEAVES]; /* of each switch */
 	const char *source;
 	unsigned line;
@@ -324,8 +324,7 @@ static int read_rail(const struct rails *r, char *line, const char *field[4])
 				      "or Nodes",
 				      p.key);
 		if (field[k])
-			return refuse(r, -EINVAL, "key given twice",
-				      p.key);
+			return refuse(r, -EINVAL, "key given twice", p.key);
 		field[k] = p.value;
 	}
 	if (!np_slurm_is_blank(line))
@@ -335,8 +334,7 @@ static int read_rail(const struct rails *r, char *line, const char *field[4])
 			line);
 	for (size_t k = 0; k < 4; k++)
 		if (!field[k])
-			return refuse(r, -EINVAL, "missing key",
-				      key[k]);
+			return refuse(r, -EINVAL, "missing key", key[k]);
 	for (size_t k = 0; k < 3; k++)
 		if (!*field[k] || strlen(field[k]) >= RAIL_WORD ||
 		    strpbrk(field[k], " \t,;="))
@@ -449,7 +447,7 @@ int np_rails_parse(char *text, const char *source, struct np_topo *out,
 		r->err = err;
 		rc = add_topology(&r->topo, NULL);
 	}
-	for (char *line; !rc && (line = strsep(&text, "\n")); ) {
+	for (char *line; !rc && (line = strsep(&text, "\n"));) {
 		r->line++;
 		rc = add_rail(r, line);
 	}
@@ -511,8 +509,9 @@ static size_t count_dots(const char *text, const char *end)
  */
 static bool has_dots(const char *path, const char *end, const char *pattern)
 {
-	return pattern && *pattern && count_dots(path, end) + 1 >
-	       count_dots(pattern, pattern + strlen(pattern));
+	return pattern && *pattern &&
+	       count_dots(path, end) + 1 >
+		       count_dots(pattern, pattern + strlen(pattern));
 }
 
 void np_leaf_from_address(const char *address, const char *pattern,

@@ -31,8 +31,8 @@ struct np_topo_leaf {
 	char *name;  /* of the switch */
 	char *nodes; /* hostlist expression */
 	size_t topology;
-	char *rail;  /* of the switch; NULL: Slurm's topology has no rails */
-	char *nic;   /* of these nodes that leads to it; NULL with rail */
+	char *rail; /* of the switch; NULL: Slurm's topology has no rails */
+	char *nic;  /* of these nodes that leads to it; NULL with rail */
 };
 
 struct np_topo {

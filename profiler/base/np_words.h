@@ -17,7 +17,7 @@
 struct np_words {
 	const char *source; /* for messages */
 	struct np_err *err;
-	int rc; /* the first error, after which no line is read */
+	int rc;		      /* the first error, after which no line is read */
 	const char *at, *end; /* what has not been read */
 	/* The current line; each word ends with NUL. */
 	size_t line; /* its number, from 1 */

@@ -27,7 +27,7 @@
 /* Typical of a small cluster; only for estimates shown to the user. */
 #define START_SEC 0.8 /* for srun to start its processes */
 #define STOP_SEC 0.2
-#define SETTLE_TWICE_SEC 1.2	/* for rounds to reach a steady state, twice */
+#define SETTLE_TWICE_SEC 1.2 /* for rounds to reach a steady state, twice */
 
 size_t np_cal_middle(const struct np_cal_setup *setup)
 {
@@ -166,11 +166,11 @@ static void plan_third(const struct np_cal_setup *setup, enum np_scope scope,
 				/* Each repeat has another order. */
 				size_t aggressor = (i + repeat * 3) % n;
 
-				plan_add(list, (struct np_cal_task){
-						       NP_CAL_PAIR, scope,
-						       selected[victim],
-						       selected[aggressor],
-						       repeat });
+				plan_add(list,
+					 (struct np_cal_task){
+						 NP_CAL_PAIR, scope,
+						 selected[victim],
+						 selected[aggressor], repeat });
 			}
 }
 
@@ -429,7 +429,10 @@ static int add_all(struct levels_list *list, struct np_err *err)
 	static const uint32_t peers[] = { 1, 4, 7, 14, 17 };
 	static const uint32_t messages[] = { 1, 10 };
 	static const char *const pause[] = {
-		"9.615us", "96.154us", "961.54us", "9.6154ms",
+		"9.615us",
+		"96.154us",
+		"961.54us",
+		"9.6154ms",
 	};
 	char name[NP_LEVEL_NAME];
 	int rc = 0;
@@ -557,8 +560,7 @@ size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
 	for (; got < spread; got++) {
 		/* The two ends are first, so that both are selected. */
 		size_t k = got == 1 ? spread - 1 : got ? got - 1 : 0;
-		double part = spread > 1 ? (double)k / (double)(spread - 1) :
-					   1;
+		double part = spread > 1 ? (double)k / (double)(spread - 1) : 1;
 		struct rated *best = nearest(
 			rated, known,
 			rated[0].position + part * (rated[known - 1].position -
@@ -811,8 +813,8 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 
 	if (fd == -ENOENT)
 		return fd;
-	if (fd == -EINVAL || (fd >= 0 && st.st_uid != 0 &&
-			      st.st_uid != geteuid()))
+	if (fd == -EINVAL ||
+	    (fd >= 0 && st.st_uid != 0 && st.st_uid != geteuid()))
 		len = np_errf(
 			err, -EACCES,
 			"%s: expected a file owned by you or root; not trusted",
@@ -825,9 +827,10 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 	if (fd >= 0)
 		close(fd);
 	if (len < 0)
-		return len == -EACCES || len == -EFBIG ? (int)len :
-		       np_errf(err, (int)len, "%s: %s", path,
-			       strerror((int)-len));
+		return len == -EACCES || len == -EFBIG ?
+			       (int)len :
+			       np_errf(err, (int)len, "%s: %s", path,
+				       strerror((int)-len));
 	rc = np_cal_state_parse(text, out, &why);
 	free(text);
 	return rc ? np_errf(err, rc, "%s: %s", path, why.text) : 0;
@@ -1001,12 +1004,12 @@ const struct np_cal_ops np_cal_srun_ops = {
 /* ---- measurements ---- */
 
 #define START_TIMEOUT_SEC 40.0 /* for all processes of a step to start */
-#define SETTLE_SEC 0.4	/* for rounds to reach a steady state, at least */
+#define SETTLE_SEC 0.4 /* for rounds to reach a steady state, at least */
 #define SETTLE_MAX_SEC 5.0
-#define GRACE_SEC 0.3	/* for the last window to be reported */
-#define MIN_ROUNDS 6	/* of each process of the base; measure longer if ... */
-#define MAX_LONGER 4.0	/* ... necessary, up to this many times as long */
-#define SLACK_SEC 0.02	/* accepted error of the times of windows */
+#define GRACE_SEC 0.3  /* for the last window to be reported */
+#define MIN_ROUNDS 6   /* of each process of the base; measure longer if ... */
+#define MAX_LONGER 4.0 /* ... necessary, up to this many times as long */
+#define SLACK_SEC 0.02 /* accepted error of the times of windows */
 #define MAX_WINDOWS 131072 /* of one measurement */
 
 /* A step that may be running, and which of its processes have started. */

@@ -29,8 +29,8 @@
  * runs alone for a while, then together with a level as the aggressor.
  */
 
-#define NP_CAL_LEVELS 8	       /* in the matrix, by default */
-#define NP_CAL_MAX_LEVELS 64   /* candidates */
+#define NP_CAL_LEVELS 8	     /* in the matrix, by default */
+#define NP_CAL_MAX_LEVELS 64 /* candidates */
 #define NP_CAL_MAX_REPEATS 100
 #define NP_CAL_PROBE_FACTOR 5 /* how much longer probes are measured */
 #define NP_CAL_NONE ((size_t)-1)
@@ -112,7 +112,7 @@ enum np_cal_kind {
 
 struct np_cal_task {
 	enum np_cal_kind kind;
-	enum np_scope scope; /* of the aggressor */
+	enum np_scope scope;	  /* of the aggressor */
 	size_t victim, aggressor; /* levels, or NP_CAL_NONE */
 	unsigned repeat;
 };

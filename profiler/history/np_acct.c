@@ -14,7 +14,7 @@
 #include "np_text.h"
 
 #define MAX_LINE 1048576 /* bytes of a row */
-#define MAX_TEXT 1024 /* bytes; longer names and commands are cut */
+#define MAX_TEXT 1024	 /* bytes; longer names and commands are cut */
 /*
  * The accounting has this limit for some jobs without one: those that Slurm's
  * backfill scheduler started (YEAR_MINUTES in backfill.c).
@@ -46,8 +46,8 @@ static uint32_t number_of(struct np_index *x, const char *text)
 }
 
 /* Copy a text by its number, "" if unknown, without control characters. */
-static const char *text_of(const struct np_index *x, uint32_t number,
-			   char *buf, size_t len)
+static const char *text_of(const struct np_index *x, uint32_t number, char *buf,
+			   size_t len)
 {
 	size_t from = number && number < x->n ? x->end[number - 1] : 0;
 	size_t n = number < x->n ? x->end[number] - from : 0;
@@ -57,20 +57,20 @@ static const char *text_of(const struct np_index *x, uint32_t number,
 	return buf;
 }
 
-const char *np_acct_text(const struct np_acct *h, uint32_t number,
-			    char *buf, size_t len)
+const char *np_acct_text(const struct np_acct *h, uint32_t number, char *buf,
+			 size_t len)
 {
 	return text_of(&h->text, number, buf, len);
 }
 
-const char *np_acct_node(const struct np_acct *h, uint32_t number,
-			    char *buf, size_t len)
+const char *np_acct_node(const struct np_acct *h, uint32_t number, char *buf,
+			 size_t len)
 {
 	return text_of(&h->node_name, number, buf, len);
 }
 
-const char *np_acct_leaf(const struct np_acct *h, uint32_t number,
-			    char *buf, size_t len)
+const char *np_acct_leaf(const struct np_acct *h, uint32_t number, char *buf,
+			 size_t len)
 {
 	return text_of(&h->leaf_name, number, buf, len);
 }
@@ -114,7 +114,7 @@ static int put_on_leaf(void *arg, const char *name)
 }
 
 int np_acct_topology(struct np_acct *h, const struct np_topo *t,
-			struct np_err *err)
+		     struct np_err *err)
 {
 	size_t n = t && t->n ? t->n : 1;
 	struct leaf_filler to = { .h = h };
@@ -125,7 +125,8 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 	h->one_leaf = !t || !t->n;
 	if (h->one_leaf)
 		return number_of(&h->leaf_name, NO_TOPOLOGY) == NP_NO_INDEX ?
-		       -ENOMEM : 0;
+			     -ENOMEM :
+			     0;
 	for (size_t i = 0; i < t->n; i++) {
 		int rc;
 
@@ -145,17 +146,36 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 /* ---- jobs ---- */
 
 enum column {
-	JOB_ID, RAW_ID, USER, PARTITION, STATE, SUBMIT, START, END, SUSPENDED,
-	N_NODES, N_CPUS, TASKS, LIMIT, NODES, NAME, DIR, LINE, N_COLUMNS
+	JOB_ID,
+	RAW_ID,
+	USER,
+	PARTITION,
+	STATE,
+	SUBMIT,
+	START,
+	END,
+	SUSPENDED,
+	N_NODES,
+	N_CPUS,
+	TASKS,
+	LIMIT,
+	NODES,
+	NAME,
+	DIR,
+	LINE,
+	N_COLUMNS
 };
 
 static const char *const columns[N_COLUMNS] = {
-	[JOB_ID] = "JobID", [RAW_ID] = "JobIDRaw", [USER] = "User",
-	[PARTITION] = "Partition", [STATE] = "State", [SUBMIT] = "Submit",
-	[START] = "Start", [END] = "End", [SUSPENDED] = "Suspended",
-	[N_NODES] = "NNodes", [N_CPUS] = "NCPUS", [TASKS] = "NTasks",
-	[LIMIT] = "TimelimitRaw", [NODES] = "NodeList", [NAME] = "JobName",
-	[DIR] = "WorkDir", [LINE] = "SubmitLine",
+	[JOB_ID] = "JobID",	   [RAW_ID] = "JobIDRaw",
+	[USER] = "User",	   [PARTITION] = "Partition",
+	[STATE] = "State",	   [SUBMIT] = "Submit",
+	[START] = "Start",	   [END] = "End",
+	[SUSPENDED] = "Suspended", [N_NODES] = "NNodes",
+	[N_CPUS] = "NCPUS",	   [TASKS] = "NTasks",
+	[LIMIT] = "TimelimitRaw",  [NODES] = "NodeList",
+	[NAME] = "JobName",	   [DIR] = "WorkDir",
+	[LINE] = "SubmitLine",
 };
 
 /* Output without one of these is refused. */
@@ -251,7 +271,9 @@ static int read_times(const struct reader *r, char *const *value, size_t line,
 		enum column c;
 		double *out;
 	} dates[] = {
-		{ SUBMIT, &j->submit }, { START, &j->start }, { END, &j->end },
+		{ SUBMIT, &j->submit },
+		{ START, &j->start },
+		{ END, &j->end },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(dates); i++) {
@@ -288,8 +310,8 @@ static int read_tasks(const struct reader *r, char *const *value, size_t line,
 }
 
 /* Parse the numbers of nodes, processors and tasks of a row. */
-static int read_numbers(const struct reader *r, char *const *value,
-			size_t line, struct np_acct_job *j, struct np_err *err)
+static int read_numbers(const struct reader *r, char *const *value, size_t line,
+			struct np_acct_job *j, struct np_err *err)
 {
 	if (np_sacct_count(value[N_NODES], &j->n_nodes))
 		return refuse(r, line, N_NODES, value[N_NODES],
@@ -330,8 +352,8 @@ static int read_nodes(const struct reader *r, char *const *value, size_t line,
 		return refuse(r, line, NODES, value[NODES],
 			      "a list of nodes such as n[0-3]", err);
 	return rc == -E2BIG ?
-		       np_errf(err,
-			       rc, "%s:%zu: more than %d nodes of all jobs together",
+		       np_errf(err, rc,
+			       "%s:%zu: more than %d nodes of all jobs together",
 			       r->name, line, NP_ACCT_MAX_NODES) :
 		       rc;
 }
@@ -343,9 +365,10 @@ static int read_nodes(const struct reader *r, char *const *value, size_t line,
 static int take_step(const struct reader *r, char *const *value, size_t line,
 		     struct np_err *err)
 {
-	char *dot = strchr(value[JOB_ID], '.'), *raw = strchr(value[RAW_ID], '.');
-	struct np_acct_job *last = r->h->n_jobs ?
-				   &r->h->job[r->h->n_jobs - 1] : NULL;
+	char *dot = strchr(value[JOB_ID], '.'),
+	     *raw = strchr(value[RAW_ID], '.');
+	struct np_acct_job *last = r->h->n_jobs ? &r->h->job[r->h->n_jobs - 1] :
+						  NULL;
 	struct np_acct_job j = { .id = 0 };
 	int rc;
 
@@ -507,14 +530,14 @@ int np_acct_read(struct np_acct *h, char *text, const char *name,
 {
 	struct reader r = { h, name, err };
 	int rc = !*delimiter ?
-		 np_errf(err, -EINVAL, "%s: expected a delimiter", name) :
+			 np_errf(err, -EINVAL, "%s: expected a delimiter",
+				 name) :
 		 text[strspn(text, " \t\r\n")] == '{' ?
-		 np_sacct_read_json(text, name, columns, N_COLUMNS,
-				    add_json_job, &r, err) :
-		 read_rows(&r, text, delimiter, err);
+			 np_sacct_read_json(text, name, columns, N_COLUMNS,
+					    add_json_job, &r, err) :
+			 read_rows(&r, text, delimiter, err);
 
-	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", name) :
-			       rc;
+	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", name) : rc;
 }
 
 /* ---- order ---- */
@@ -562,7 +585,7 @@ static void merge_duplicates(struct np_acct *h)
 }
 
 size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
-			 struct np_acct_place *out, size_t max)
+		      struct np_acct_place *out, size_t max)
 {
 	size_t n = 0;
 
@@ -607,7 +630,9 @@ static int add_places(struct np_acct *h, uint32_t at, uint32_t *leaf,
 				     sizeof(*h->place)))
 			return -ENOMEM;
 		h->place[h->n_places++] = (struct np_acct_place){
-			.leaf = leaf[i], .job = at, .nodes = (uint32_t)(k - i),
+			.leaf = leaf[i],
+			.job = at,
+			.nodes = (uint32_t)(k - i),
 		};
 	}
 	return 0;
@@ -624,7 +649,7 @@ static int by_leaf(const void *a, const void *b)
 	if (x->leaf != y->leaf)
 		return x->leaf < y->leaf ? -1 : 1;
 	return s != t ? (s < t ? -1 : 1) :
-	       (x->job > y->job) - (x->job < y->job);
+			(x->job > y->job) - (x->job < y->job);
 }
 
 int np_acct_index(struct np_acct *h)
@@ -655,7 +680,7 @@ int np_acct_index(struct np_acct *h)
 /* ---- queries ---- */
 
 const struct np_acct_job *np_acct_find(const struct np_acct *h, uint32_t id,
-				      uint32_t task)
+				       uint32_t task)
 {
 	const struct np_acct_job *found = NULL;
 
@@ -663,7 +688,7 @@ const struct np_acct_job *np_acct_find(const struct np_acct *h, uint32_t id,
 		const struct np_acct_job *j = &h->job[i];
 
 		if (task == NP_ACCT_NO_TASK ? j->id == id :
-		    j->array == id && j->task == task)
+					      j->array == id && j->task == task)
 			if (!found || j->start > found->start)
 				found = j;
 	}
@@ -684,8 +709,10 @@ int32_t np_acct_limit_class(const struct np_acct_job *j)
 {
 	double sec = j->limit_sec;
 
-	return isnan(sec) ? -1 : isinf(sec) || sec <= 0 ? -2 :
-	       (int32_t)floor(log2(sec / 60) / 2) + 100;
+	return isnan(sec) ? -1 :
+	       isinf(sec) || sec <= 0 ?
+			    -2 :
+			    (int32_t)floor(log2(sec / 60) / 2) + 100;
 }
 
 /*
@@ -697,16 +724,34 @@ static const struct {
 	char letter; /* or '\0' */
 	bool flag;   /* without a value */
 } idle_options[] = {
-	{ "account", 'A' }, { "begin", 'b' }, { "comment" }, { "deadline" },
-	{ "dependency", 'd' }, { "error", 'e' }, { "exclude", 'x' },
-	{ "job-name", 'J' }, { "mail-type" }, { "mail-user" },
-	{ "netprofile" }, { "nodelist", 'w' }, { "nodes", 'N' },
-	{ "output", 'o' }, { "partition", 'p' }, { "priority" },
-	{ "qos", 'q' }, { "reservation" }, { "signal" }, { "switches" },
-	{ "time", 't' }, { "time-min" },
-	{ "hold", 'H', true }, { "no-requeue", '\0', true },
-	{ "parsable", '\0', true }, { "quiet", 'Q', true },
-	{ "requeue", '\0', true }, { "verbose", 'v', true },
+	{ "account", 'A' },
+	{ "begin", 'b' },
+	{ "comment" },
+	{ "deadline" },
+	{ "dependency", 'd' },
+	{ "error", 'e' },
+	{ "exclude", 'x' },
+	{ "job-name", 'J' },
+	{ "mail-type" },
+	{ "mail-user" },
+	{ "netprofile" },
+	{ "nodelist", 'w' },
+	{ "nodes", 'N' },
+	{ "output", 'o' },
+	{ "partition", 'p' },
+	{ "priority" },
+	{ "qos", 'q' },
+	{ "reservation" },
+	{ "signal" },
+	{ "switches" },
+	{ "time", 't' },
+	{ "time-min" },
+	{ "hold", 'H', true },
+	{ "no-requeue", '\0', true },
+	{ "parsable", '\0', true },
+	{ "quiet", 'Q', true },
+	{ "requeue", '\0', true },
+	{ "verbose", 'v', true },
 	{ "wait", 'W', true },
 };
 
@@ -726,7 +771,7 @@ static bool is_idle_option(const char *word, bool *value)
 
 		if (!is_long ? word[1] != idle_options[i].letter :
 			       strlen(name) != len - 2 ||
-			       strncmp(word + 2, name, len - 2))
+				       strncmp(word + 2, name, len - 2))
 			continue;
 		if (is_long)
 			*value = !word[len] && !idle_options[i].flag;
@@ -826,8 +871,7 @@ size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
 	for (size_t i = 0; i < h->n_jobs; i++) {
 		const struct np_acct_job *o = &h->job[i];
 
-		if (o == j || o->id == j->id ||
-		    o->state != NP_ACCT_COMPLETED ||
+		if (o == j || o->id == j->id || o->state != NP_ACCT_COMPLETED ||
 		    !is_same_work(h, j, o, command) ||
 		    np_acct_job_sec(h, o) <= 0)
 			continue;
@@ -844,7 +888,8 @@ static uint32_t value_of(const struct np_acct_job *j, enum np_acct_trait trait)
 {
 	return trait == NP_ACCT_NODES ? j->n_nodes :
 	       trait == NP_ACCT_CPUS  ? j->cpus :
-	       trait == NP_ACCT_TASKS ? j->tasks : j->partition;
+	       trait == NP_ACCT_TASKS ? j->tasks :
+					j->partition;
 }
 
 /* Is o a usual run of j's name, whose value is known? */
@@ -954,7 +999,7 @@ struct neighbours {
  * Add a neighbour's part on one leaf switch, if the two jobs overlap in time.
  */
 static int add_neighbour(const struct np_acct *h, const struct np_acct_job *j,
-		      const struct np_acct_place *p, struct neighbours *to)
+			 const struct np_acct_place *p, struct neighbours *to)
 {
 	const struct np_acct_job *o = &h->job[p->job];
 	double from = fmax(j->start, o->start);
@@ -971,16 +1016,20 @@ static int add_neighbour(const struct np_acct *h, const struct np_acct_job *j,
 			     sizeof(*to->list)))
 		return -ENOMEM;
 	to->list[to->n++] = (struct np_acct_neighbour){
-		.job = p->job, .leaf = p->leaf, .nodes = p->nodes,
-		.from = from, .to = end,
+		.job = p->job,
+		.leaf = p->leaf,
+		.nodes = p->nodes,
+		.from = from,
+		.to = end,
 		.same_node = shares_node(h, to->own, o),
-		.rate = NAN, .cost_sec = NAN,
+		.rate = NAN,
+		.cost_sec = NAN,
 	};
 	return 0;
 }
 
 int np_acct_neighbours(const struct np_acct *h, const struct np_acct_job *j,
-		      struct np_acct_neighbour **out, size_t *n)
+		       struct np_acct_neighbour **out, size_t *n)
 {
 	struct np_acct_place *own = calloc(j->n_listed + 1, sizeof(*own));
 	size_t n_own = own ? np_acct_leaves(h, j, own, j->n_listed) : 0;
@@ -993,9 +1042,11 @@ int np_acct_neighbours(const struct np_acct *h, const struct np_acct_job *j,
 	for (size_t i = 0; !rc && i < j->n_listed; i++)
 		np_bits_set(to.own, h->node[j->first_node + i]);
 	for (size_t i = 0; !rc && i < n_own; i++)
-		for (size_t k = first_place(h, own[i].leaf); !rc &&
-		     k < h->n_places && h->place[k].leaf == own[i].leaf &&
-		     h->job[h->place[k].job].start < np_acct_job_end(h, j); k++)
+		for (size_t k = first_place(h, own[i].leaf);
+		     !rc && k < h->n_places &&
+		     h->place[k].leaf == own[i].leaf &&
+		     h->job[h->place[k].job].start < np_acct_job_end(h, j);
+		     k++)
 			rc = add_neighbour(h, j, &h->place[k], &to);
 	free(own);
 	free(to.own);

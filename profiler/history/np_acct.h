@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_err.h"
 #include "np_array.h"
+#include "np_err.h"
 #include "np_topo.h"
 
 #define NP_ACCT_MAX_JOBS 2000000
@@ -22,10 +22,10 @@
 #define NP_ACCT_NO_TASK UINT32_MAX
 
 enum np_acct_state {
-	NP_ACCT_OTHER,     /* pending, or ended in a way not listed here */
+	NP_ACCT_OTHER, /* pending, or ended in a way not listed here */
 	NP_ACCT_RUNNING,
 	NP_ACCT_COMPLETED,
-	NP_ACCT_FAILED,    /* failed, out of memory, node failure */
+	NP_ACCT_FAILED, /* failed, out of memory, node failure */
 	NP_ACCT_TIMEOUT,
 	NP_ACCT_CANCELLED,
 	NP_ACCT_REQUEUED,
@@ -42,8 +42,8 @@ struct np_acct_job {
 	double suspended_sec;
 	double limit_sec; /* time limit; infinite: none, NaN: not known */
 	uint32_t n_nodes, cpus;
-	uint32_t tasks; /* of its largest step; 0: not known */
-	uint32_t requeues; /* earlier starts of this job */
+	uint32_t tasks;		     /* of its largest step; 0: not known */
+	uint32_t requeues;	     /* earlier starts of this job */
 	size_t first_node, n_listed; /* in np_acct.node */
 };
 
@@ -59,14 +59,14 @@ struct np_acct {
 	uint32_t *node; /* of all jobs, as numbers of node_name */
 	size_t n_nodes, node_room;
 	struct np_index text, node_name, leaf_name;
-	uint32_t *leaf_of;  /* of each node; NP_NO_INDEX: unknown */
+	uint32_t *leaf_of; /* of each node; NP_NO_INDEX: unknown */
 	size_t leaf_room;
-	uint32_t *leaf_size; /* number of nodes of each leaf switch */
+	uint32_t *leaf_size;	     /* number of nodes of each leaf switch */
 	struct np_acct_place *place; /* by leaf and start, np_acct_index() */
 	size_t n_places;
-	size_t damaged;	    /* rows that could not be used */
-	double now;	    /* date; the end of running jobs */
-	bool one_leaf;	    /* no topology: all nodes count as one leaf */
+	size_t damaged; /* rows that could not be used */
+	double now;	/* date; the end of running jobs */
+	bool one_leaf;	/* no topology: all nodes count as one leaf */
 };
 
 /* For sacct --format=; the second one needs a later release of Slurm. */
@@ -83,7 +83,7 @@ void np_acct_free(struct np_acct *h);
  * -ENOMEM or -EINVAL with err.
  */
 int np_acct_topology(struct np_acct *h, const struct np_topo *t,
-			struct np_err *err);
+		     struct np_err *err);
 
 /*
  * Add the output of sacct, as rows or as JSON; text is changed. delimiter: of
@@ -92,7 +92,7 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
  * -EINVAL (name, line and what was expected), -E2BIG or -ENOMEM.
  */
 int np_acct_read(struct np_acct *h, char *text, const char *name,
-		    const char *delimiter, struct np_err *err);
+		 const char *delimiter, struct np_err *err);
 
 /*
  * Sort the jobs, count requeues and make place[]; call it after the last text.
@@ -101,16 +101,16 @@ int np_acct_read(struct np_acct *h, char *text, const char *name,
 int np_acct_index(struct np_acct *h);
 
 /* Copy a text into buf of len bytes, fit for a terminal (np_text.h). */
-const char *np_acct_text(const struct np_acct *h, uint32_t number,
-			    char *buf, size_t len);
-const char *np_acct_node(const struct np_acct *h, uint32_t number,
-			    char *buf, size_t len);
-const char *np_acct_leaf(const struct np_acct *h, uint32_t number,
-			    char *buf, size_t len);
+const char *np_acct_text(const struct np_acct *h, uint32_t number, char *buf,
+			 size_t len);
+const char *np_acct_node(const struct np_acct *h, uint32_t number, char *buf,
+			 size_t len);
+const char *np_acct_leaf(const struct np_acct *h, uint32_t number, char *buf,
+			 size_t len);
 
 /* The last start of a job, or NULL. task: of array job id, or NO_TASK. */
 const struct np_acct_job *np_acct_find(const struct np_acct *h, uint32_t id,
-				      uint32_t task);
+				       uint32_t task);
 
 /* Run time without suspensions; for a running job, so far. */
 double np_acct_job_sec(const struct np_acct *h, const struct np_acct_job *j);
@@ -148,7 +148,7 @@ size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
 enum np_acct_trait {
 	NP_ACCT_NODES,
 	NP_ACCT_CPUS,
-	NP_ACCT_TASKS, /* of runs for which they are known */
+	NP_ACCT_TASKS,	   /* of runs for which they are known */
 	NP_ACCT_PARTITION, /* a number for np_acct_text() */
 	NP_ACCT_N_TRAITS
 };
@@ -170,16 +170,16 @@ bool np_acct_differs(const struct np_acct *h, const struct np_acct_job *j,
 /* Leaf switches of a job with its nodes there (job is not set), at most max;
  * returns how many. */
 size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
-			 struct np_acct_place *out, size_t max);
+		      struct np_acct_place *out, size_t max);
 
 /* A job that used the same leaf switches at the same time as another one. */
 struct np_acct_neighbour {
-	uint32_t job, leaf;  /* leaf: where it had most nodes */
-	uint32_t nodes;	     /* its nodes on leaf switches of the other job */
-	double from, to;     /* dates of the overlap */
+	uint32_t job, leaf;    /* leaf: where it had most nodes */
+	uint32_t nodes;	       /* its nodes on leaf switches of the other job */
+	double from, to;       /* dates of the overlap */
 	double rate, cost_sec; /* its traffic, bytes/s, and what it cost the
 				  other job: NaN until they are known */
-	bool same_node;	     /* it also had one of the other job's nodes */
+	bool same_node;	       /* it also had one of the other job's nodes */
 };
 
 /*
@@ -187,6 +187,6 @@ struct np_acct_neighbour {
  * Returns 0 or -ENOMEM.
  */
 int np_acct_neighbours(const struct np_acct *h, const struct np_acct_job *j,
-		      struct np_acct_neighbour **out, size_t *n);
+		       struct np_acct_neighbour **out, size_t *n);
 
 #endif

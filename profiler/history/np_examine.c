@@ -7,16 +7,16 @@
 
 #include "np_moments.h"
 
-#define LEAST 0.1	/* quantile of comparable runs: least exposed */
-#define FAST 0.2	/* quantile of run times up to which a run is fast */
-#define HARMLESS 0.9	/* quantile of the waiting of fast runs */
-#define UNUSUAL 1.5	/* factor over the worst comparable run */
-#define FAR 3.0		/* factor over the run's other nodes: one slow node */
+#define LEAST 0.1	 /* quantile of comparable runs: least exposed */
+#define FAST 0.2	 /* quantile of run times up to which a run is fast */
+#define HARMLESS 0.9	 /* quantile of the waiting of fast runs */
+#define UNUSUAL 1.5	 /* factor over the worst comparable run */
+#define FAR 3.0		 /* factor over the run's other nodes: one slow node */
 #define LEAST_CLOCK 0.03 /* of frequency; less is normal variation */
 #define LEAST_SPEED 0.05 /* of a link's speed */
-#define ERRORS 100.0	/* per second: the link is hardly usable */
-#define LITTLE 0.1	/* of the most traffic on a leaf switch: not unusual */
-#define LEAST_DISK 1e6	/* bytes/s; less is not unusual */
+#define ERRORS 100.0	 /* per second: the link is hardly usable */
+#define LITTLE 0.1	 /* of the most traffic on a leaf switch: not unusual */
+#define LEAST_DISK 1e6	 /* bytes/s; less is not unusual */
 
 /*
  * Prior belief in the cost of a second of exposure. The network has two: by
@@ -45,8 +45,8 @@ bool np_examine_is_near(enum np_signal s)
 
 bool np_examine_is_worse(enum np_signal s, double v, double other)
 {
-	return !isnan(v) && (isnan(other) ||
-			     (is_worse_lower(s) ? v < other : v > other));
+	return !isnan(v) &&
+	       (isnan(other) || (is_worse_lower(s) ? v < other : v > other));
 }
 
 /* A signal that may be wrong in both directions counts by its size. */
@@ -147,9 +147,9 @@ bool np_examine_is_unusual(enum np_signal s, const struct np_examine_signal *of,
 	if (!of->known || isnan(v))
 		return false;
 	return is_worse_lower(s) ?
-	       v < (1 - LEAST_SPEED) * of->usual :
-	       v > of->limit && v > UNUSUAL * of->usual &&
-	       v > of->usual + 0.5 * (of->most - of->usual);
+		       v < (1 - LEAST_SPEED) * of->usual :
+		       v > of->limit && v > UNUSUAL * of->usual &&
+			       v > of->usual + 0.5 * (of->most - of->usual);
 }
 
 /*
@@ -291,8 +291,9 @@ static void expose_network(const struct work *w, struct np_examine_result *out)
 	for (size_t i = 0; i < w->n; i++) {
 		bool known = traffic_of(&w->run[i], &t);
 		double v = !out->by_traffic ?
-			w->run[i].occupied_sec / w->run[i].sec :
-			known ? t.others / most : NAN;
+				   w->run[i].occupied_sec / w->run[i].sec :
+			   known ? t.others / most :
+				   NAN;
 
 		*exposure_at(w, i, NP_CAUSE_NETWORK) = v;
 		if (!isnan(v) && i + 1 < w->n)
@@ -303,8 +304,8 @@ static void expose_network(const struct work *w, struct np_examine_result *out)
 	for (size_t i = 0; i < w->n; i++) {
 		double v = *exposure_at(w, i, NP_CAUSE_NETWORK) - least;
 
-		*exposure_at(w, i, NP_CAUSE_NETWORK) = isnan(v) ? NAN :
-			fmax(v, 0) * w->usual;
+		*exposure_at(w, i, NP_CAUSE_NETWORK) =
+			isnan(v) ? NAN : fmax(v, 0) * w->usual;
 	}
 }
 
@@ -329,31 +330,33 @@ static double harmless_wait(const struct work *w, enum np_cause c)
 }
 
 /* Seconds of waiting beyond what fast runs have as well. */
-static void expose_wait(const struct work *w, enum np_cause c,
-			enum np_signal s, enum np_signal more)
+static void expose_wait(const struct work *w, enum np_cause c, enum np_signal s,
+			enum np_signal more)
 {
 	double base;
 
 	for (size_t i = 0; i < w->n; i++) {
 		double v = worst_node(&w->run[i], s, NULL);
-		double add = more == NP_N_SIGNALS ? NAN :
-			     worst_node(&w->run[i], more, NULL);
+		double add = more == NP_N_SIGNALS ?
+				     NAN :
+				     worst_node(&w->run[i], more, NULL);
 
-		*exposure_at(w, i, c) = isnan(v) ? add : isnan(add) ? v :
-								     v + add;
+		*exposure_at(w, i, c) = isnan(v)   ? add :
+					isnan(add) ? v :
+						     v + add;
 	}
 	base = harmless_wait(w, c);
 	for (size_t i = 0; i < w->n; i++) {
 		double v = *exposure_at(w, i, c) - base;
 
 		*exposure_at(w, i, c) = isnan(v) ? NAN :
-			w->usual * waiting_cost(v);
+						   w->usual * waiting_cost(v);
 	}
 }
 
 /* How much a signal of the worst node is below its usual value. */
-static void expose_fall(const struct work *w, enum np_cause c,
-			enum np_signal s, double least)
+static void expose_fall(const struct work *w, enum np_cause c, enum np_signal s,
+			double least)
 {
 	double usual;
 	size_t n = 0;
@@ -369,8 +372,10 @@ static void expose_fall(const struct work *w, enum np_cause c,
 		double v = worst_node(&w->run[i], s, NULL);
 		double missing = 1 - v / usual;
 
-		*exposure_at(w, i, c) = isnan(missing) ? NAN :
-			missing > least ? waiting_cost(missing) * w->usual : 0;
+		*exposure_at(w, i, c) =
+			isnan(missing)	? NAN :
+			missing > least ? waiting_cost(missing) * w->usual :
+					  0;
 	}
 }
 
@@ -396,8 +401,8 @@ static void expose_errors(const struct work *w)
 
 		if (isnan(v))
 			continue;
-		*x = fmax(isnan(*x) ? 0 : *x, part > LEAST_SPEED ?
-			  part * w->usual : 0);
+		*x = fmax(isnan(*x) ? 0 : *x,
+			  part > LEAST_SPEED ? part * w->usual : 0);
 	}
 }
 
@@ -428,8 +433,12 @@ static void judge_signal(const struct work *w, bool own, enum np_signal s,
 						fmax(out->most, v);
 	}
 	judge(s, w->value, n,
-	      fmax(share ? 0.02 : s == NP_SIGNAL_CLOCK_SKEW ? 2 :
-		   s == NP_SIGNAL_DISK ? LEAST_DISK : 1, least), out);
+	      fmax(share		     ? 0.02 :
+		   s == NP_SIGNAL_CLOCK_SKEW ? 2 :
+		   s == NP_SIGNAL_DISK	     ? LEAST_DISK :
+					       1,
+		   least),
+	      out);
 	if (s == NP_SIGNAL_TRAFFIC)
 		out->unusual = false; /* its own traffic is no cause */
 }
@@ -504,7 +513,8 @@ int np_examine(const struct np_examine_run *run, size_t n_runs,
 	       struct np_examine_result *out, struct np_err *err)
 {
 	struct work w = {
-		.run = run, .n = n_runs + 1,
+		.run = run,
+		.n = n_runs + 1,
 		.sec = calloc(n_runs + 1, sizeof(double)),
 		.exposure = calloc((n_runs + 1) * NP_N_CAUSES, sizeof(double)),
 		.value = calloc(n_runs + 1, sizeof(double)),

@@ -25,8 +25,8 @@ enum np_cause {
 
 /* A node on the leaf switches of a run; values are means over the run. */
 struct np_examine_node {
-	uint32_t node, leaf; /* numbers of np_acct */
-	bool own;	     /* of the run; else of other jobs or idle */
+	uint32_t node, leaf;	    /* numbers of np_acct */
+	bool own;		    /* of the run; else of other jobs or idle */
 	double value[NP_N_SIGNALS]; /* NaN: no value */
 };
 
@@ -40,7 +40,7 @@ struct np_examine_node {
 struct np_examine_probes {
 	double delayed; /* in the whole run; NaN: not measured, or there is no
 			   such run */
-	size_t n; /* windows; 0: not known */
+	size_t n;	/* windows; 0: not known */
 	/* In parts of the run of equal length; NaN: too few probes. */
 	double window[NP_EXAMINE_WINDOWS];
 };
@@ -58,11 +58,11 @@ struct np_examine_run {
 
 /* A signal of the run and of the comparable runs; of the worst own node. */
 struct np_examine_signal {
-	bool known;	      /* for the run and for a comparable one */
+	bool known; /* for the run and for a comparable one */
 	bool unusual;
 	uint32_t node;
 	double value, usual, most; /* of the run; median and worst of others */
-	double limit; /* smaller values are never unusual */
+	double limit;		   /* smaller values are never unusual */
 };
 
 struct np_examine_result {
@@ -80,10 +80,13 @@ struct np_examine_result {
 	/* Traffic of others on the leaf switch where they sent most; no node. */
 	struct np_examine_signal others_traffic;
 	double others, own; /* traffic on its leaf switches, bytes/s */
-	double delayed; /* of the run, as in np_examine_probes */
-	double slow_part; /* of the run's time: windows with delayed probes */
-	enum np_witness { NP_WITNESS_NONE, NP_WITNESS_AGAINST, NP_WITNESS_FOR }
-		probes; /* do its own probes speak for the network? */
+	double delayed;	    /* of the run, as in np_examine_probes */
+	double slow_part;   /* of the run's time: windows with delayed probes */
+	enum np_witness {
+		NP_WITNESS_NONE,
+		NP_WITNESS_AGAINST,
+		NP_WITNESS_FOR
+	} probes; /* do its own probes speak for the network? */
 	double exposure[NP_N_CAUSES]; /* of the run, seconds; NaN: unknown */
 };
 

@@ -10,9 +10,9 @@
 #include "np_ranks.h"
 
 #define MOST_MEETINGS 32000000 /* of two jobs on a leaf switch: half a GiB */
-#define LOW_SD 1.645 /* sd to the low end of a 90 % interval */
-#define PAIR_SD 4.0 /* sd above 0 */
-#define NODE_SD 4.5 /* sd above 0: of 10,000 nodes, none by chance */
+#define LOW_SD 1.645	       /* sd to the low end of a 90 % interval */
+#define PAIR_SD 4.0	       /* sd above 0 */
+#define NODE_SD 4.5	       /* sd above 0: of 10,000 nodes, none by chance */
 
 static const struct np_blame_prior prior = { 0.05, 0.3 };
 
@@ -49,9 +49,9 @@ struct class {
 /* A pair whose cost is sure, if it is no chance that its runs took longer. */
 struct candidate {
 	double p; /* of that chance; the first, as np_order_double() expects */
-	size_t class; /* index of the class of the slowed runs */
-	uint32_t app; /* the other application */
-	size_t runs;  /* near it */
+	size_t class;		     /* index of the class of the slowed runs */
+	uint32_t app;		     /* the other application */
+	size_t runs;		     /* near it */
 	struct np_blame_range total; /* seconds that these lost */
 };
 
@@ -93,18 +93,18 @@ static int classify(struct work *w)
 		const struct np_acct_job *j = &h->job[i];
 		const uint32_t app[] = { j->user, j->name };
 		const struct class_key key = {
-			j->user, j->name, j->partition, j->n_nodes, j->cpus,
-			j->tasks, np_acct_limit_class(j),
+			j->user, j->name,  j->partition,	   j->n_nodes,
+			j->cpus, j->tasks, np_acct_limit_class(j),
 		};
 
 		w->app[i] = np_index_add(&w->apps, app, sizeof(app));
 		w->class[i] = NP_NO_INDEX;
-		w->out->node_hours += j->n_nodes *
-				      run_sec(w, (uint32_t)i) / 3600;
+		w->out->node_hours +=
+			j->n_nodes * run_sec(w, (uint32_t)i) / 3600;
 		if (j->state == NP_ACCT_COMPLETED &&
 		    run_sec(w, (uint32_t)i) > 0)
-			w->class[i] = np_index_add(&w->classes, &key,
-						     sizeof(key));
+			w->class[i] =
+				np_index_add(&w->classes, &key, sizeof(key));
 		else
 			continue;
 		if (w->app[i] == NP_NO_INDEX || w->class[i] == NP_NO_INDEX)
@@ -140,7 +140,7 @@ static int add_meeting(struct work *w, const struct np_acct_place *victim,
 		       const struct np_acct_place *other, double sec)
 {
 	uint32_t size = w->h->one_leaf ? (uint32_t)w->h->node_name.n :
-		w->h->leaf_size[victim->leaf];
+					 w->h->leaf_size[victim->leaf];
 	double room = size > victim->nodes ? size - victim->nodes : 1;
 
 	if (w->class[victim->job] == NP_NO_INDEX)
@@ -153,7 +153,9 @@ static int add_meeting(struct work *w, const struct np_acct_place *victim,
 			     sizeof(*w->met)))
 		return -ENOMEM;
 	w->met[w->n_met++] = (struct meeting){
-		victim->job, w->app[other->job], victim->leaf,
+		victim->job,
+		w->app[other->job],
+		victim->leaf,
 		(float)(sec * fmin(other->nodes / room, 1)),
 	};
 	return 0;
@@ -174,7 +176,8 @@ static int find_on_leaf(struct work *w, size_t from, size_t to, size_t *active)
 			const struct np_acct_place *p = &h->place[active[k]];
 			const struct np_acct_job *o = &h->job[p->job];
 			double sec = fmin(np_acct_job_end(h, j),
-					  np_acct_job_end(h, o)) - j->start;
+					  np_acct_job_end(h, o)) -
+				     j->start;
 
 			if (sec <= 0)
 				continue; /* it has ended */
@@ -208,8 +211,9 @@ static int find_meetings(struct work *w)
 	int rc = active ? 0 : -ENOMEM;
 
 	for (size_t i = 0, k; !rc && i < h->n_places; i = k) {
-		for (k = i; k < h->n_places &&
-		     h->place[k].leaf == h->place[i].leaf; k++)
+		for (k = i;
+		     k < h->n_places && h->place[k].leaf == h->place[i].leaf;
+		     k++)
 			;
 		rc = find_on_leaf(w, i, k, active);
 	}
@@ -246,7 +250,7 @@ static size_t find_neighbours(const struct work *w, const struct class *c,
 		for (size_t m = w->first[c->run[r]];
 		     m < w->first[c->run[r] + 1]; m++) {
 			uint32_t k = np_index_add(seen, &w->met[m].app,
-						    sizeof(w->met[m].app));
+						  sizeof(w->met[m].app));
 
 			if (k == NP_NO_INDEX || k >= room)
 				continue;
@@ -285,8 +289,11 @@ static int add_pair(struct work *w, const struct class *c, uint32_t app,
 	if (np_array_grow(&t->pair, t->n_pairs, sizeof(*t->pair)))
 		return -ENOMEM;
 	t->pair[t->n_pairs++] = (struct np_job_cost_pair){
-		.user = j->user, .name = j->name, .by_user = other[0],
-		.by_name = other[1], .runs = (uint32_t)runs,
+		.user = j->user,
+		.name = j->name,
+		.by_user = other[0],
+		.by_name = other[1],
+		.runs = (uint32_t)runs,
 		.node_hours = { hours * total->mean, hours * total->low,
 				hours * total->high },
 	};
@@ -314,8 +321,8 @@ static void add_leaves(struct work *w, const struct class *c, uint32_t app,
 		for (size_t m = w->first[c->run[r]];
 		     m < w->first[c->run[r] + 1]; m++) {
 			struct leaf *l = &w->leaf[w->met[m].leaf];
-			double share = met_share(w, c->run[r], &w->met[m],
-						 app) / all;
+			double share =
+				met_share(w, c->run[r], &w->met[m], app) / all;
 
 			l->hours += share * hours->mean;
 			l->below += share * (hours->mean - hours->low);
@@ -348,8 +355,8 @@ static void add_nodes(struct work *w, const struct class *c, double usual)
 			uint32_t node = w->h->node[j->first_node + i];
 
 			np_moments_add(&w->node[node], slower);
-			np_moments_add(&w->node_hours[node], slower * usual *
-				       j->n_nodes / 3600);
+			np_moments_add(&w->node_hours[node],
+				       slower * usual * j->n_nodes / 3600);
 		}
 	}
 }
@@ -442,7 +449,10 @@ static int add_candidate(struct work *w, size_t class, uint32_t app,
 			  sizeof(*w->candidate)))
 		return -ENOMEM;
 	w->candidate[w->n_candidates++] = (struct candidate){
-		.p = p, .class = class, .app = app, .runs = runs,
+		.p = p,
+		.class = class,
+		.app = app,
+		.runs = runs,
 		.total = *total,
 	};
 	return 0;
@@ -517,8 +527,8 @@ static int fit_classes(struct work *w)
 
 	if (!rc && w->classes.n)
 		qsort(w->of, w->classes.n, sizeof(*w->of), np_order_desc);
-	for (size_t i = 0; !rc && i < w->classes.n &&
-	     i < NP_JOB_COST_MOST_CLASSES; i++) {
+	for (size_t i = 0;
+	     !rc && i < w->classes.n && i < NP_JOB_COST_MOST_CLASSES; i++) {
 		struct class c = newest(&w->of[i]);
 		double usual;
 		size_t k;
@@ -558,7 +568,7 @@ static size_t keep_candidates(struct work *w)
 	if (n)
 		qsort(w->candidate, n, sizeof(*w->candidate), np_order_double);
 	while (n && w->candidate[n - 1].p * (double)w->out->n_examined >
-	       NP_JOB_COST_CHANCE * (double)n)
+			    NP_JOB_COST_CHANCE * (double)n)
 		n--;
 	return n;
 }
@@ -586,8 +596,9 @@ static int add_pairs(struct work *w)
 
 		rc = add_pair(w, &c, of->app, of->runs, &of->total);
 		if (!rc)
-			add_leaves(w, &c, of->app, &w->out->pair[
-				   w->out->n_pairs - 1].node_hours);
+			add_leaves(
+				w, &c, of->app,
+				&w->out->pair[w->out->n_pairs - 1].node_hours);
 		if (i + 1 == n || of[1].class != of->class)
 			end_class(w);
 	}
@@ -602,7 +613,9 @@ static struct np_blame_range sum_of(const struct np_moments *m)
 	double half = np_moments_half_width(m), n = (double)m->n;
 
 	return (struct np_blame_range){
-		n * m->mean, n * (m->mean - half), n * (m->mean + half),
+		n * m->mean,
+		n * (m->mean - half),
+		n * (m->mean + half),
 	};
 }
 
@@ -691,11 +704,11 @@ static void free_work(struct work *w)
 int np_job_cost_make(const struct np_acct *h, struct np_job_cost *out)
 {
 	struct work w = {
-		.h = h, .out = out,
+		.h = h,
+		.out = out,
 		.leaf = calloc(h->leaf_name.n + 1, sizeof(*w.leaf)),
 		.node = calloc(h->node_name.n + 1, sizeof(*w.node)),
-		.node_hours = calloc(h->node_name.n + 1,
-				     sizeof(*w.node_hours)),
+		.node_hours = calloc(h->node_name.n + 1, sizeof(*w.node_hours)),
 	};
 	int rc = w.leaf && w.node && w.node_hours ? 0 : -ENOMEM;
 

@@ -13,11 +13,11 @@
 #include "np_acct.h"
 #include "np_blame.h"
 
-#define NP_JOB_COST_MIN_RUNS 5	 /* of a class */
-#define NP_JOB_COST_LEAST_NEAR 4 /* of these runs, near a neighbour */
-#define NP_JOB_COST_MOST_RUNS 200 /* of a class, the newest */
+#define NP_JOB_COST_MIN_RUNS 5	      /* of a class */
+#define NP_JOB_COST_LEAST_NEAR 4      /* of these runs, near a neighbour */
+#define NP_JOB_COST_MOST_RUNS 200     /* of a class, the newest */
 #define NP_JOB_COST_MOST_CLASSES 3000 /* those with most node-hours */
-#define NP_JOB_COST_CHANCE 0.1 /* share of the listed pairs, at most */
+#define NP_JOB_COST_CHANCE 0.1	      /* share of the listed pairs, at most */
 #define NP_JOB_COST_NEIGHBOURS 8 /* of a class, those near it for longest */
 
 /*
@@ -52,9 +52,9 @@ struct np_job_cost {
 	size_t n_nodes;
 	size_t n_jobs, n_compared; /* that started; whose times were compared */
 	size_t n_groups;	   /* of comparable runs */
-	size_t n_examined;	/* pairs that met in enough runs */
+	size_t n_examined;	   /* pairs that met in enough runs */
 	size_t n_dropped_meetings; /* of two jobs, to limit the memory */
-	double node_hours;	/* of all jobs */
+	double node_hours;	   /* of all jobs */
 };
 
 /*

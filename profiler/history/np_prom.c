@@ -31,8 +31,7 @@ static bool is_name(const char *name)
 }
 
 /* instance=~"(n0|n1)([.:].*)?": with any domain and port. */
-static size_t put_nodes(FILE *f, const char *label, char *const *node,
-			size_t n)
+static size_t put_nodes(FILE *f, const char *label, char *const *node, size_t n)
 {
 	size_t any = 0;
 
@@ -69,7 +68,7 @@ char *np_prom_query(const struct np_metrics_conf *c, const char *expression,
 
 	if (!f)
 		return NULL;
-	for (const char *p = expression; *p; )
+	for (const char *p = expression; *p;)
 		if (takes(&p, "$nodes"))
 			any = put_nodes(f, c->label, node, n);
 		else if (takes(&p, "$label"))
@@ -135,15 +134,16 @@ static int take_sample(const struct response *a, uint32_t node,
 	time = json_object_array_get_idx(sample, 0);
 	at = json_object_get_double(time);
 	if ((!json_object_is_type(time, json_type_double) &&
-	     !json_object_is_type(time, json_type_int)) || !isfinite(at))
+	     !json_object_is_type(time, json_type_int)) ||
+	    !isfinite(at))
 		return refuse(a, "a time that is not a number");
 	text = json_object_get_string(json_object_array_get_idx(sample, 1));
 	v = strtod(text, &end);
 	if (end == text || *end)
 		return refuse(a, "a value that is not a number");
 	if (r->step_sec > 0)
-		step = lround(fmin(fmax((at - r->start) / r->step_sec, -1),
-				   1e6));
+		step = lround(
+			fmin(fmax((at - r->start) / r->step_sec, -1), 1e6));
 	if (step >= 0 && (size_t)step < r->n_steps && isfinite(v))
 		a->value[node * r->n_steps + (size_t)step] = v;
 	return 0;
@@ -188,8 +188,10 @@ static const char *error_of(json_object *j, json_object *status)
 	if (error && *json_object_get_string(error))
 		return json_object_get_string(error);
 	return json_object_is_type(status, json_type_string) &&
-	       !strcmp(json_object_get_string(status), "error") ?
-		       "an error without a message" : NULL;
+			       !strcmp(json_object_get_string(status),
+				       "error") ?
+		       "an error without a message" :
+		       NULL;
 }
 
 /* Store the values of a whole answer. */
@@ -219,8 +221,7 @@ static int parse_response(const struct response *a, json_object *j)
 static int name_nodes(struct response *a, char *const *node, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint32_t k = np_index_add(&a->node, node[i],
-					    strlen(node[i]));
+		uint32_t k = np_index_add(&a->node, node[i], strlen(node[i]));
 
 		if (k == NP_NO_INDEX)
 			return np_errf(a->err, -ENOMEM, "out of memory");
@@ -235,7 +236,9 @@ static int name_nodes(struct response *a, char *const *node, size_t n)
 static int parse(const struct response *a, const char *text, size_t len)
 {
 	const struct np_jlimits most = {
-		.objects = 262144, .arrays = 1048576, .elements = 4194304,
+		.objects = 262144,
+		.arrays = 1048576,
+		.elements = 4194304,
 	};
 	const struct np_jat at = { .where = a->where, .err = a->err };
 	size_t blank = strspn(text, " \t\r\n");
@@ -266,8 +269,12 @@ int np_prom_parse(const char *text, size_t len, const char *where,
 		  char other[NP_METRICS_LABEL], struct np_err *err)
 {
 	struct response a = {
-		.where = where, .label = label, .range = r, .value = value,
-		.other = other, .err = err,
+		.where = where,
+		.label = label,
+		.range = r,
+		.value = value,
+		.other = other,
+		.err = err,
 	};
 	int rc;
 
@@ -414,8 +421,7 @@ struct field {
 };
 
 /* The form as text, malloc'ed: "query=sum%20by..." */
-static char *form(struct np_http *h, const struct field *field,
-		  size_t n)
+static char *form(struct np_http *h, const struct field *field, size_t n)
 {
 	char *text = NULL;
 	size_t len;
@@ -424,8 +430,7 @@ static char *form(struct np_http *h, const struct field *field,
 	for (size_t i = 0; f && i < n; i++) {
 		char *v = curl_easy_escape(h->curl, field[i].value, 0);
 
-		fprintf(f, "%s%s=%s", i ? "&" : "", field[i].name,
-			v ? v : "");
+		fprintf(f, "%s%s=%s", i ? "&" : "", field[i].name, v ? v : "");
 		curl_free(v);
 	}
 	if (f)
@@ -451,8 +456,9 @@ static int judge(struct np_http *h, CURLcode code, const struct reply *a,
 			       "%s: no response within %g s (MetricsTimeout)",
 			       url, h->conf->timeout_sec);
 	if (code)
-		return np_errf(err, -EIO, "%s: %s", url, h->error[0] ?
-			       h->error : curl_easy_strerror(code));
+		return np_errf(err, -EIO, "%s: %s", url,
+			       h->error[0] ? h->error :
+					     curl_easy_strerror(code));
 	curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 401 || status == 403)
 		return np_errf(err, -EACCES,
@@ -479,9 +485,8 @@ static int judge(struct np_http *h, CURLcode code, const struct reply *a,
 }
 
 /* *text is also set if the server answers 400 and gives the reason. */
-static int post(struct np_http *h, const char *path,
-		const struct field *field, size_t n, char **text, size_t *len,
-		struct np_err *err)
+static int post(struct np_http *h, const char *path, const struct field *field,
+		size_t n, char **text, size_t *len, struct np_err *err)
 {
 	struct reply a = { NULL };
 	char url[sizeof(h->conf->url) + 64], *fields = form(h, field, n);
@@ -518,8 +523,10 @@ int np_http_query(struct np_http *h, const char *expression, char *const *node,
 	char *query = np_prom_query(c, expression, node, n, r->window_sec);
 	char start[32], end[32], step[32], wait[32], *text = NULL;
 	const struct field field[] = {
-		{ "query", query }, { "timeout", wait },
-		{ range ? "start" : "time", start }, { "end", end },
+		{ "query", query },
+		{ "timeout", wait },
+		{ range ? "start" : "time", start },
+		{ "end", end },
 		{ "step", step },
 	};
 	size_t len = 0;
@@ -532,8 +539,8 @@ int np_http_query(struct np_http *h, const char *expression, char *const *node,
 		return 0;
 	snprintf(wait, sizeof(wait), "%.0fms", 1000 * c->timeout_sec);
 	snprintf(start, sizeof(start), "%.3f", r->start);
-	snprintf(end, sizeof(end), "%.3f", r->start + r->step_sec *
-		 ((double)r->n_steps - 1));
+	snprintf(end, sizeof(end), "%.3f",
+		 r->start + r->step_sec * ((double)r->n_steps - 1));
 	snprintf(step, sizeof(step), "%.3f", r->step_sec);
 	rc = post(h, range ? "/api/v1/query_range" : "/api/v1/query", field,
 		  range ? 5 : 3, &text, &len, err);

@@ -69,7 +69,8 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 		return np_errf(err, -ENOMEM, "out of memory");
 	s->level.peers = (uint32_t)got;
 	if (!got) {
-		out->skipped = "only one node of the step is on this leaf switch";
+		out->skipped =
+			"only one node of the step is on this leaf switch";
 		return 0;
 	}
 	for (size_t i = 0; !rc && i < got; i++)
@@ -102,8 +103,11 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out)
 {
 	struct settings *s = arg;
 	const struct np_rounds_conf conf = {
-		.env = np_probe_env(p), .level = s->level, .from = s->from,
-		.to = s->to, .phase = phase_of_step(),
+		.env = np_probe_env(p),
+		.level = s->level,
+		.from = s->from,
+		.to = s->to,
+		.phase = phase_of_step(),
 	};
 
 	return np_rounds_new(&conf, out);

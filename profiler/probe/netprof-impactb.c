@@ -12,27 +12,27 @@
 #define NAME "netprof-impactb"
 
 static const char usage[] =
-"usage: srun --mpi=pmix [srun options] " NAME " [options]\n"
-"\n"
-"Measure the latency between the nodes of a job step: processes on two nodes\n"
-"under one leaf switch exchange a short message from time to time.  One or more\n"
-"processes per node, as started by srun.  Ends on SIGUSR1, SIGTERM or SIGINT.\n"
-"\n"
-"  --bytes=SIZE        size of a message, 8 to 1M bytes (default 1K)\n"
-"  --period=TIME       mean time between exchanges, 1ms to 1h (default 100ms)\n"
-"  --report-every=SEC  width of a reported window, 0.1 to 60 s (default 1)\n"
-"  --duration=SEC      end after this time, up to 366 days (default: never)\n"
-"  --matrix=N          instead, measure the lowest of N latencies between every\n"
-"                      two nodes, one pair at a time; ends when all are done\n"
-"  --join=RANK/SIZE    find the other processes over standard input and output,\n"
-"                      when started by netprof-agent; --join=srun: when started\n"
-"                      by netprof calibrate\n"
-"  --version           print the version\n"
-"  --help              print this\n"
-"\n"
-"SIZE is in bytes, or with K or M.  TIME needs a unit: us, ms, s, m, h.  SEC is\n"
-"in seconds, or with a unit.  UCX_TLS and UCX_NET_DEVICES select the network.\n"
-"Reports are written to standard output, one per line.\n";
+	"usage: srun --mpi=pmix [srun options] " NAME " [options]\n"
+	"\n"
+	"Measure the latency between the nodes of a job step: processes on two nodes\n"
+	"under one leaf switch exchange a short message from time to time.  One or more\n"
+	"processes per node, as started by srun.  Ends on SIGUSR1, SIGTERM or SIGINT.\n"
+	"\n"
+	"  --bytes=SIZE        size of a message, 8 to 1M bytes (default 1K)\n"
+	"  --period=TIME       mean time between exchanges, 1ms to 1h (default 100ms)\n"
+	"  --report-every=SEC  width of a reported window, 0.1 to 60 s (default 1)\n"
+	"  --duration=SEC      end after this time, up to 366 days (default: never)\n"
+	"  --matrix=N          instead, measure the lowest of N latencies between every\n"
+	"                      two nodes, one pair at a time; ends when all are done\n"
+	"  --join=RANK/SIZE    find the other processes over standard input and output,\n"
+	"                      when started by netprof-agent; --join=srun: when started\n"
+	"                      by netprof calibrate\n"
+	"  --version           print the version\n"
+	"  --help              print this\n"
+	"\n"
+	"SIZE is in bytes, or with K or M.  TIME needs a unit: us, ms, s, m, h.  SEC is\n"
+	"in seconds, or with a unit.  UCX_TLS and UCX_NET_DEVICES select the network.\n"
+	"Reports are written to standard output, one per line.\n";
 
 /* ---- the latency matrix: the lowest latency of every two processes ---- */
 
@@ -80,11 +80,15 @@ struct matrix {
 	struct np_engine engine;
 	struct matrix_conf conf;
 	enum {
-		ANSWERING, AWAITING_TOKEN, MEASURING, PASSING_TOKEN, LEAVING,
+		ANSWERING,
+		AWAITING_TOKEN,
+		MEASURING,
+		PASSING_TOKEN,
+		LEAVING,
 		DONE
 	} state;
-	uint32_t peer;	 /* the other process of the current pair */
-	uint32_t n;	 /* round trips of this pair so far */
+	uint32_t peer; /* the other process of the current pair */
+	uint32_t n;    /* round trips of this pair so far */
 	double best_sec, sent_sec, progress_sec;
 	struct np_op received, sent, token, end;
 	char out[MATRIX_BYTES], in[MATRIX_BYTES], word[1];
@@ -392,10 +396,10 @@ static int engine(struct np_probe *probe, void *arg, struct np_engine **out)
 static const struct np_option options[] = {
 	{ "bytes", NP_OPTION_BYTES, AT(conf.bytes), NP_PINGPONG_MIN_BYTES,
 	  NP_PINGPONG_MAX_BYTES },
-	{ "period", NP_OPTION_TIME, AT(conf.period_sec),
-	  NP_CONF_PERIOD_MIN_SEC, NP_CONF_PERIOD_MAX_SEC },
-	{ "report-every", NP_OPTION_SECONDS, AT(program.report_every_sec),
-	  0.1, 60 },
+	{ "period", NP_OPTION_TIME, AT(conf.period_sec), NP_CONF_PERIOD_MIN_SEC,
+	  NP_CONF_PERIOD_MAX_SEC },
+	{ "report-every", NP_OPTION_SECONDS, AT(program.report_every_sec), 0.1,
+	  60 },
 	{ "duration", NP_OPTION_SECONDS, AT(program.duration_sec), 0,
 	  366 * 86400.0 },
 	{ "matrix", NP_OPTION_COUNT, AT(times), 1, 10000 },

@@ -46,8 +46,7 @@ static int same_node(const struct process *x, const struct process *y)
 
 static int same_group(const struct process *x, const struct process *y)
 {
-	return x->local == y->local &&
-	       !strcmp(x->place->leaf, y->place->leaf);
+	return x->local == y->local && !strcmp(x->place->leaf, y->place->leaf);
 }
 
 /* All processes, sorted so that the members of each group are adjacent. */
@@ -231,8 +230,8 @@ void np_loop_run(struct np_engine *engine, const struct np_idle *idle,
 		if (next.how == NP_WAIT_POLL)
 			continue;
 		next.until_sec = fmin(next.until_sec, end_sec);
-		next.until_sec = fmin(next.until_sec,
-				      idle_sec + idle->every_sec);
+		next.until_sec =
+			fmin(next.until_sec, idle_sec + idle->every_sec);
 		if (next.how == NP_WAIT_SLEEP)
 			clock->wait(clock, -1, next.until_sec);
 		else

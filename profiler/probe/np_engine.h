@@ -76,9 +76,9 @@ int np_pairing_ring(const struct np_place *place, size_t n, bool across,
 
 /* What an engine waits for, most urgent first. */
 enum np_wait {
-	NP_WAIT_POLL,	/* the next message, busy-polling */
-	NP_WAIT_NET,	/* the next message or a time, asleep */
-	NP_WAIT_SLEEP,	/* a time; messages need not be handled before it */
+	NP_WAIT_POLL,  /* the next message, busy-polling */
+	NP_WAIT_NET,   /* the next message or a time, asleep */
+	NP_WAIT_SLEEP, /* a time; messages need not be handled before it */
 };
 
 struct np_next {
@@ -240,7 +240,7 @@ double np_pingpong_patience_sec(double period_sec);
 #define NP_POLL_LEAST_SEC 20e-6
 #define NP_POLL_MOST_SEC 100e-6
 
-struct np_poll { /* zeroed: nothing known yet */
+struct np_poll {	    /* zeroed: nothing known yet */
 	double fastest_sec; /* fastest answer caught; 0: none */
 	uint32_t tries;
 };

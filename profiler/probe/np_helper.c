@@ -179,8 +179,8 @@ int np_helper_start(struct np_helper_step *step, const struct np_args *args,
 	if (!rc)
 		return 0;
 	np_helper_close(step);
-	return np_errf(err, rc, "cannot start %s: %s", args->n ? args->argv[0] :
-		       "srun", strerror(-rc));
+	return np_errf(err, rc, "cannot start %s: %s",
+		       args->n ? args->argv[0] : "srun", strerror(-rc));
 }
 
 void np_helper_close(struct np_helper_step *step)

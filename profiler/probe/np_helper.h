@@ -63,7 +63,7 @@ struct np_helper_env_network {
 	char text[NP_HELPER_ENV_NETWORK][160];
 };
 void np_helper_env_network(const struct np_conf *conf,
-			struct np_helper_env_network *out);
+			   struct np_helper_env_network *out);
 
 /* Slurm's name for this node, or else its host name. */
 const char *np_node_name(void);
@@ -85,8 +85,8 @@ struct np_helper_job {
 
 /* srun of conf->per_node processes of ImpactB on each of n_nodes nodes. */
 void np_helper_cmd_impact(struct np_args *args, const struct np_helper_job *job,
-		       const struct np_conf *conf, const char *nodes,
-		       size_t n_nodes);
+			  const struct np_conf *conf, const char *nodes,
+			  size_t n_nodes);
 
 /* srun of one process of another probe program on each of n_nodes nodes. */
 void np_helper_cmd_probe(struct np_args *args, const struct np_helper_job *job,
@@ -106,10 +106,10 @@ void np_helper_cmd_agent(struct np_args *args, const struct np_helper_job *job,
 /* ---- the process ---- */
 
 struct np_helper_step {
-	pid_t pid;    /* of srun; 0: not started, or reaped */
-	int fd;	      /* its stdout and stderr, non-blocking; -1: none */
-	int status;   /* from waitpid(), once reaped */
-	bool ended;   /* reaped */
+	pid_t pid;  /* of srun; 0: not started, or reaped */
+	int fd;	    /* its stdout and stderr, non-blocking; -1: none */
+	int status; /* from waitpid(), once reaped */
+	bool ended; /* reaped */
 	char last[NP_ERR_LEN]; /* last line that was not a report: the cause */
 	size_t len;	       /* bytes in buf */
 	char buf[4 * NP_REPORT_LINE];

@@ -45,8 +45,9 @@ static const char *const dropped[] = {
 
 /* The cluster, and the place of the node in it; slurmd sets the latter anew. */
 static const char *const allowed[] = {
-	"SLURM_CONF=", "SLURMD_NODENAME=", "SLURM_TOPOLOGY_ADDR=",
-	"SLURM_TOPOLOGY_ADDR_PATTERN=", "SLURM_SRUN_COMM_HOST=",
+	"SLURM_CONF=",		 "SLURMD_NODENAME=",
+	"SLURM_TOPOLOGY_ADDR=",	 "SLURM_TOPOLOGY_ADDR_PATTERN=",
+	"SLURM_SRUN_COMM_HOST=",
 };
 
 static bool is_among(const char *var, const char *const prefix[], size_t n)
@@ -92,13 +93,17 @@ char **np_helper_env(char *const env[], const char *const more[])
 }
 
 void np_helper_env_network(const struct np_conf *conf,
-			struct np_helper_env_network *out)
+			   struct np_helper_env_network *out)
 {
 	const char *const value[] = {
-		conf->net_devices, conf->transports, conf->transport,
+		conf->net_devices,
+		conf->transports,
+		conf->transport,
 	};
 	static const char *const name[] = {
-		"UCX_NET_DEVICES", "UCX_TLS", NP_TRANSPORT_ENV,
+		"UCX_NET_DEVICES",
+		"UCX_TLS",
+		NP_TRANSPORT_ENV,
 	};
 	size_t n = 0;
 

@@ -110,8 +110,8 @@ add_dir(struct np_device *device, unsigned unit,
  * The number at the beginning of a device's file; 0 if there is none or it is
  * implausible.
  */
-__attribute__((format(printf, 1, 2)))
-static double first_number(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static double
+first_number(const char *fmt, ...)
 {
 	char path[NP_DEVICE_PATH], text[32];
 	double number = 0;
@@ -171,10 +171,12 @@ static bool add_port(struct np_device *d, const char *sys, const char *device,
 		{ "counters", { "port_rcv_data", "port_xmit_data" }, 4 },
 		{ "hw_counters", { "rx_bytes", "tx_bytes" }, 1 },
 		{ "hw_counters",
-		  { "rx_rdma_ucast_bytes", "tx_rdma_ucast_bytes" }, 1 },
+		  { "rx_rdma_ucast_bytes", "tx_rdma_ucast_bytes" },
+		  1 },
 		{ "hw_counters",
 		  { "ip4InOctets", "ip4OutOctets", "ip6InOctets",
-		    "ip6OutOctets" }, 1 },
+		    "ip6OutOctets" },
+		  1 },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++)
@@ -214,8 +216,8 @@ static bool find_adapter(const char *sys, const char *net, char device[64])
 	glob_t found;
 	bool is_found;
 
-	snprintf(pattern, sizeof(pattern), "%s/class/net/%s/device/infiniband/*",
-		 sys, net);
+	snprintf(pattern, sizeof(pattern),
+		 "%s/class/net/%s/device/infiniband/*", sys, net);
 	is_found = !glob(pattern, 0, NULL, &found);
 	if (is_found)
 		snprintf(device, 64, "%s", strrchr(found.gl_pathv[0], '/') + 1);
@@ -234,8 +236,8 @@ static bool find_ethernet(const char *sys, const char *device, unsigned port,
 	unsigned n = 0;
 	glob_t found;
 
-	snprintf(pattern, sizeof(pattern), "%s/class/infiniband/%s/device/net/*",
-		 sys, device);
+	snprintf(pattern, sizeof(pattern),
+		 "%s/class/infiniband/%s/device/net/*", sys, device);
 	if (glob(pattern, 0, NULL, &found))
 		found.gl_pathc = 0;
 	for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -300,7 +302,8 @@ int np_device_find(const char *sys, const char *transport,
 	 * sent.
 	 */
 	static const char *const cxi[MAX_NAMES] = {
-		"hni_sts_tx_ok_octets", "hni_sts_tx_ok_octets",
+		"hni_sts_tx_ok_octets",
+		"hni_sts_tx_ok_octets",
 	};
 	const char *name = strchr(transport, '/');
 
@@ -374,7 +377,7 @@ int np_device_bytes(const struct np_device *device, uint64_t *bytes)
 struct row {
 	const char *pattern; /* counts of all matches are added up */
 	enum np_nic_kind kind;
-	unsigned unit;	/* bytes or events per count; 0 means 1 */
+	unsigned unit; /* bytes or events per count; 0 means 1 */
 	bool fallback; /* used only if no earlier row counts this kind */
 	uint32_t full; /* at this value it no longer counts; 0: it always does */
 };
@@ -389,7 +392,7 @@ static const struct row port_rows[] = {
 	{ "counters/port_rcv_data", NP_NIC_RECEIVED, 4, .full = FULL_32 },
 	{ "counters/port_xmit_wait", NP_NIC_WAIT, .full = FULL_32 },
 	{ "counters/port_xmit_discards", NP_NIC_DISCARD, .full = FULL_16 },
-	{ "hw_counters/tx_bytes", NP_NIC_SENT, 1, true },	/* bnxt, efa */
+	{ "hw_counters/tx_bytes", NP_NIC_SENT, 1, true }, /* bnxt, efa */
 	{ "hw_counters/rx_bytes", NP_NIC_RECEIVED, 1, true },
 	{ "hw_counters/tx_rdma_ucast_bytes", NP_NIC_SENT, 1, true }, /* ionic */
 	{ "hw_counters/rx_rdma_ucast_bytes", NP_NIC_RECEIVED, 1, true },
@@ -409,7 +412,7 @@ static const struct row port_rows[] = {
 	{ "hw_counters/cnpHandled", NP_NIC_CNP },
 	{ "hw_counters/tx_roce_discards", NP_NIC_DISCARD },
 	{ "hw_counters/rx_roce_discards", NP_NIC_DISCARD },
-	{ "hw_counters/rx_drops", NP_NIC_DISCARD }, /* efa */
+	{ "hw_counters/rx_drops", NP_NIC_DISCARD },	       /* efa */
 	{ "hw_counters/local_ack_timeout_err", NP_NIC_RETRY }, /* mlx5 */
 	{ "hw_counters/packet_seq_err", NP_NIC_RETRY },
 	{ "hw_counters/rnr_nak_retry_err", NP_NIC_RETRY },
@@ -417,7 +420,7 @@ static const struct row port_rows[] = {
 	{ "hw_counters/to_retransmits", NP_NIC_RETRY }, /* bnxt */
 	{ "hw_counters/seq_err_naks_rcvd", NP_NIC_RETRY },
 	{ "hw_counters/rnr_naks_rcvd", NP_NIC_RETRY },
-	{ "hw_counters/retrans_pkts", NP_NIC_RETRY }, /* efa */
+	{ "hw_counters/retrans_pkts", NP_NIC_RETRY },	     /* efa */
 	{ "hw_counters/tx_rdma_ack_timeout", NP_NIC_RETRY }, /* ionic */
 	{ "hw_counters/req_rx_pkt_seq_err", NP_NIC_RETRY },
 	{ "hw_counters/RcResend", NP_NIC_RETRY }, /* hfi1 */
@@ -471,9 +474,9 @@ struct nic {
 	char name[MAX_NAME];
 	struct file *file;
 	size_t n_files;
-	bool driver;	/* also read its driver's statistics */
-	bool slow;	/* the last reading took too long */
-	bool given_up;	/* two in a row did */
+	bool driver;   /* also read its driver's statistics */
+	bool slow;     /* the last reading took too long */
+	bool given_up; /* two in a row did */
 };
 
 struct np_nics {
@@ -573,8 +576,9 @@ static uint32_t count_statistics(int fd, const char *dev)
 	return n <= MAX_STATS ? n : 0;
 }
 
-bool np_nics_ioctl(const char *dev, void (*each)(const char *name, uint64_t n,
-						 void *arg), void *arg)
+bool np_nics_ioctl(const char *dev,
+		   void (*each)(const char *name, uint64_t n, void *arg),
+		   void *arg)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint32_t n = fd < 0 ? 0 : count_statistics(fd, dev);
@@ -692,8 +696,7 @@ static bool is_transport(const char *name, const char *also)
  * Is there this file or link, the first argument of the format being a
  * directory of counters?
  */
-__attribute__((format(printf, 1, 2)))
-static bool exists(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static bool exists(const char *fmt, ...)
 {
 	char path[MAX_PATH + 32];
 	va_list ap;
@@ -731,7 +734,7 @@ static bool is_wanted(const char *class, const char *dir, const char *name,
 {
 	if (is_transport(name, also))
 		return true;
-	return strstr(class, "/net/")	      ? is_wanted_net(dir) :
+	return strstr(class, "/net/")	     ? is_wanted_net(dir) :
 	       strstr(class, "/infiniband/") ? is_wanted_port(dir) :
 					       true;
 }

@@ -33,7 +33,7 @@
 struct np_device {
 	struct np_device_file {
 		char path[NP_DEVICE_PATH];
-		unsigned unit; /* bytes per count */
+		unsigned unit;	 /* bytes per count */
 	} file[NP_DEVICE_FILES]; /* counters, whose sum counts */
 	size_t n_files;
 	/* Capacity in one direction, bytes/s; 0: unknown or implausible. */
@@ -72,7 +72,8 @@ const char *const *np_device_providers(const char *sys);
  */
 typedef bool np_nics_ethtool(const char *dev,
 			     void (*each)(const char *name, uint64_t n,
-					  void *arg), void *arg);
+					  void *arg),
+			     void *arg);
 np_nics_ethtool np_nics_ioctl; /* as Linux provides them */
 
 struct np_nics;
@@ -107,11 +108,11 @@ struct np_counter {
 
 /* Counters of this node, and their values at the last report. */
 struct np_progress {
-	uint32_t rank;		 /* of the reports */
-	pid_t task;		 /* its MPI calls are counted; 0: none */
+	uint32_t rank; /* of the reports */
+	pid_t task;    /* its MPI calls are counted; 0: none */
 	struct np_counter transferred, calls;
 	struct np_nic_counts nic[NP_NICS_MAX]; /* read at nics_sec */
-	double nics_sec; /* on the clock */
+	double nics_sec;		       /* on the clock */
 	/* A thread reads the counters; NULL: there is none. */
 	struct np_counter_reader *reader;
 	pthread_t thread;

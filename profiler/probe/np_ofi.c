@@ -485,7 +485,8 @@ static struct fi_info *select_info(struct fi_info *list, const char *provider,
 				   const char *devices)
 {
 	for (; list; list = list->next)
-		if (np_ofi_is_provider(provider, list->fabric_attr->prov_name) &&
+		if (np_ofi_is_provider(provider,
+				       list->fabric_attr->prov_name) &&
 		    np_ofi_is_device(devices, list->domain_attr->name) &&
 		    strncmp(list->fabric_attr->name, "fe80:", 5))
 			return list;
@@ -588,7 +589,8 @@ static int open_wait(struct ofi *ofi, bool has_fd)
 static int open_queue(struct ofi *ofi)
 {
 	struct fi_cq_attr attr = {
-		.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD,
+		.format = FI_CQ_FORMAT_CONTEXT,
+		.wait_obj = FI_WAIT_FD,
 	};
 	bool has_fd = np_ofi_wakes(ofi->info->fabric_attr->prov_name) &&
 		      !fi_cq_open(ofi->domain, &attr, &ofi->cq, NULL);

@@ -17,8 +17,7 @@ struct np_ofi_setting {
  * The setting of that index for a provider, "cxi" or "tcp;ofi_rxm"; NULL after
  * the last. Those for all providers are among them.
  */
-const struct np_ofi_setting *np_ofi_setting(const char *provider,
-					    size_t index);
+const struct np_ofi_setting *np_ofi_setting(const char *provider, size_t index);
 
 /*
  * Is name the wanted provider? "tcp" is also "tcp;ofi_rxm", which adds what tcp

@@ -164,8 +164,7 @@ static void client_start(struct client *cl)
 
 	cl->random = c->seed;
 	cl->state = IDLE;
-	cl->due_sec = c->env.start_sec +
-		     c->period_sec * (turn - floor(turn));
+	cl->due_sec = c->env.start_sec + c->period_sec * (turn - floor(turn));
 }
 
 /* Send the request of this state, and announce the next exchange with it. */
@@ -177,13 +176,15 @@ static void send_request(struct client *cl)
 	post_recv(&cl->channel);
 	cl->sent_sec = clock->now_sec(clock);
 	ahead_us = fmax(0, 1e6 * (cl->next_due_sec - cl->sent_sec));
-	send_ping(&cl->channel, (struct ping){
-		.measured = cl->state == MEASURING,
-		.next_us = (uint32_t)fmin(ahead_us, UINT32_MAX),
-	});
-	cl->poll_until_sec = cl->sent_sec + (cl->state == MEASURING ?
-					     np_poll_sec(&cl->poll) :
-					     np_poll_try_sec(&cl->poll));
+	send_ping(&cl->channel,
+		  (struct ping){
+			  .measured = cl->state == MEASURING,
+			  .next_us = (uint32_t)fmin(ahead_us, UINT32_MAX),
+		  });
+	cl->poll_until_sec =
+		cl->sent_sec + (cl->state == MEASURING ?
+					np_poll_sec(&cl->poll) :
+					np_poll_try_sec(&cl->poll));
 }
 
 static void start_exchange(struct client *cl)
@@ -235,10 +236,9 @@ static void client_act(struct client *cl, double now_sec)
 static struct np_next client_wait(struct client *cl, double now_sec)
 {
 	double check_sec;
-	enum np_liveness_state state =
-		check_peer(&cl->channel, now_sec,
-			   cl->state == IDLE ? INFINITY : cl->sent_sec,
-			   &check_sec);
+	enum np_liveness_state state = check_peer(
+		&cl->channel, now_sec,
+		cl->state == IDLE ? INFINITY : cl->sent_sec, &check_sec);
 
 	if (state == NP_PEER_LOST)
 		return (struct np_next){ NP_WAIT_SLEEP, check_sec };
@@ -286,19 +286,19 @@ static void update_schedule(struct server *srv, double now_sec)
 		return;
 	gap = fmin(fmax(gap, -limit), limit);
 	srv->gap_sec += GAIN * (gap - srv->gap_sec);
-	srv->scatter_sec += GAIN * (fabs(gap - srv->gap_sec) -
-				    srv->scatter_sec);
+	srv->scatter_sec +=
+		GAIN * (fabs(gap - srv->gap_sec) - srv->scatter_sec);
 }
 
 /* Wake up for the next exchange in time, but only just. */
 static void plan_wakeup(struct server *srv)
 {
 	double poll_sec = np_poll_sec(&srv->poll);
-	double lead_sec = fmin(2 * srv->scatter_sec + LEAST_LEAD_SEC,
-			       poll_sec / 2);
+	double lead_sec =
+		fmin(2 * srv->scatter_sec + LEAST_LEAD_SEC, poll_sec / 2);
 
-	srv->wake_sec = srv->expected_sec + srv->gap_sec - lead_sec -
-			srv->late_sec;
+	srv->wake_sec =
+		srv->expected_sec + srv->gap_sec - lead_sec - srv->late_sec;
 	srv->poll_until_sec = srv->wake_sec + srv->late_sec + poll_sec;
 	srv->slept = false;
 }
@@ -351,10 +351,9 @@ static void server_act(struct server *srv, double now_sec)
 static struct np_next server_wait(struct server *srv, double now_sec)
 {
 	double check_sec;
-	enum np_liveness_state state =
-		check_peer(&srv->channel, now_sec,
-			   fmax(srv->received_sec, srv->expected_sec),
-			   &check_sec);
+	enum np_liveness_state state = check_peer(
+		&srv->channel, now_sec,
+		fmax(srv->received_sec, srv->expected_sec), &check_sec);
 
 	if (state == NP_PEER_LOST)
 		return (struct np_next){ NP_WAIT_SLEEP, check_sec };
@@ -403,8 +402,7 @@ static void merge_waits(struct np_next *next, struct np_next other)
 	next->until_sec = fmin(next->until_sec, other.until_sec);
 }
 
-static void step(struct np_engine *engine, double now_sec,
-		 struct np_next *next)
+static void step(struct np_engine *engine, double now_sec, struct np_next *next)
 {
 	struct pingpong *p = (struct pingpong *)engine;
 
@@ -428,8 +426,7 @@ static void free_pingpong(struct np_engine *engine)
 	free(p);
 }
 
-int np_pingpong_new(const struct np_pingpong_conf *conf,
-		    struct np_engine **out)
+int np_pingpong_new(const struct np_pingpong_conf *conf, struct np_engine **out)
 {
 	static const struct np_engine_ops ops = { step, free_pingpong };
 	bool is_client = conf->peers.server != NP_NO_RANK;

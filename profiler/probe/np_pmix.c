@@ -109,8 +109,7 @@ static pmix_status_t wait_at(struct gate *g, double timeout_sec)
  * Not PMIx_Fence(), whose timeout is up to the server; Slurm's waits forever
  * for a process that never arrives.
  */
-static int pmix_fence(struct np_wire *w, double timeout_sec,
-		      struct np_err *err)
+static int pmix_fence(struct np_wire *w, double timeout_sec, struct np_err *err)
 {
 	/* one for the addresses, one for the common start */
 	static struct gate gates[2];
@@ -134,8 +133,8 @@ static int pmix_fence(struct np_wire *w, double timeout_sec,
 	return status == PMIX_SUCCESS ? 0 : failed(err, status, "PMIx_Fence");
 }
 
-static int pmix_get(struct np_wire *w, uint32_t rank, void **data,
-		    size_t *len, struct np_err *err)
+static int pmix_get(struct np_wire *w, uint32_t rank, void **data, size_t *len,
+		    struct np_err *err)
 {
 	struct pmix *p = (struct pmix *)w;
 	pmix_value_t *v = NULL;

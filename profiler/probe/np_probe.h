@@ -43,7 +43,7 @@ typedef void np_window_emit_f(const struct np_report *r, void *arg);
 /* The np_window_*() functions are exported for the unit tests. */
 struct np_window {
 	double width_sec;
-	uint64_t index; /* the window starts at index * width_sec */
+	uint64_t index;		 /* the window starts at index * width_sec */
 	struct np_report report; /* NP_REPORT_LATENCY or NP_REPORT_ROUND */
 	np_window_emit_f *emit;
 	void *arg;
@@ -92,14 +92,14 @@ struct np_probe {
 	struct np_probe_blob {
 		void *data;
 		size_t len;
-	} *blob; /* what each rank published */
+	} * blob; /* what each rank published */
 
 	struct np_report_writer writer;
 	struct np_window window;
 	double start_sec; /* common start, on the clock */
 	double next_cost_sec, last_cost_sec, last_cpu_sec;
 	uint64_t last_messages;
-	struct np_progress progress; /* counters of this node */
+	struct np_progress progress;	/* counters of this node */
 	const struct np_engine *engine; /* the one that runs; NULL: none yet */
 };
 

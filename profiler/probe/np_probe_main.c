@@ -41,8 +41,8 @@ static int open_ofi(const char *text, uint32_t size, size_t n_peers,
 	char provider[128];
 	const char *slash = strchr(text, '/');
 
-	snprintf(provider, sizeof(provider), "%.*s",
-		 (int)strcspn(text, "/"), text);
+	snprintf(provider, sizeof(provider), "%.*s", (int)strcspn(text, "/"),
+		 text);
 	return np_ofi_open(size, n_peers, provider,
 			   slash ? slash + 1 : getenv("UCX_NET_DEVICES"), out,
 			   err);
@@ -56,8 +56,10 @@ int np_probe_net(uint32_t size, size_t n_peers, struct np_net **out,
 	int rc = np_transport_parse(t ? t : "auto", &transport);
 
 	if (rc)
-		return np_errf(err, rc, NP_TRANSPORT_ENV "=%.80s: expected "
-			       NP_TRANSPORT_EXPECTED, t);
+		return np_errf(err, rc,
+			       NP_TRANSPORT_ENV
+			       "=%.80s: expected " NP_TRANSPORT_EXPECTED,
+			       t);
 	if (transport.library == NP_TRANSPORT_AUTO)
 		return open_auto(size, n_peers, out, err);
 	if (transport.library == NP_TRANSPORT_OFI)
@@ -225,10 +227,10 @@ static int read_options(const struct np_probe_command *c, int argc, char **argv,
 	int opt;
 
 	for (int i = 0; c->options[i].name; i++)
-		longs[2 + i] = (struct option){
-			c->options[i].name,
-			np_option_has_argument(&c->options[i]), NULL, OWN + i
-		};
+		longs[2 + i] =
+			(struct option){ c->options[i].name,
+					 np_option_has_argument(&c->options[i]),
+					 NULL, OWN + i };
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":", longs, NULL)) >= OWN)
 		given[opt - OWN] = optarg ? optarg : "";
@@ -239,8 +241,8 @@ static int read_options(const struct np_probe_command *c, int argc, char **argv,
 		fputs(c->usage, stdout);
 	if (opt == VERSION || opt == HELP)
 		exit(EXIT_SUCCESS);
-	return opt < 0 ? 0 : np_option_unknown(opt, argv[optind - 1], c->name,
-					       err);
+	return opt < 0 ? 0 :
+			 np_option_unknown(opt, argv[optind - 1], c->name, err);
 }
 
 int np_probe_options(const struct np_probe_command *c, int argc, char **argv,

@@ -55,7 +55,7 @@
 #define NP_REPORT_LINE 1000 /* bytes, including newline and NUL */
 #define NP_REPORT_WORD 128  /* size of NODE, LEAF, ... with NUL */
 #define NP_REPORT_TEXT 256
-#define NP_REPORT_BINS 64   /* most bins in one "lat" line */
+#define NP_REPORT_BINS 64 /* most bins in one "lat" line */
 
 enum np_report_kind {
 	NP_REPORT_HANDSHAKE,
@@ -155,7 +155,7 @@ int np_report_parse(const char *line, struct np_report *out);
 
 struct np_report_writer {
 	int fd;
-	int wait_ms; /* time to wait for room in a full pipe, per line */
+	int wait_ms;	  /* time to wait for room in a full pipe, per line */
 	uint64_t dropped; /* lines for which there was no room */
 };
 

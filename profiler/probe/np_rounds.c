@@ -189,8 +189,7 @@ static void next_wait(const struct rounds *rounds, double now_sec,
 		*next = (struct np_next){ NP_WAIT_NET, check_sec };
 }
 
-static void step(struct np_engine *engine, double now_sec,
-		 struct np_next *next)
+static void step(struct np_engine *engine, double now_sec, struct np_next *next)
 {
 	struct rounds *rounds = (struct rounds *)engine;
 

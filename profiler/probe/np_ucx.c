@@ -13,7 +13,7 @@
 
 struct peer {
 	ucp_ep_h ep; /* NULL: not connected */
-	int lost; /* 0 or -errno */
+	int lost;    /* 0 or -errno */
 };
 
 struct ucx {

@@ -24,10 +24,10 @@ struct blob {
 struct stream {
 	struct np_wire wire;
 	int in, out;
-	struct blob *place; /* of each rank */
-	char head[24];	    /* prefix of each line written */
-	size_t piece;	    /* most bytes in one put line */
-	size_t used;	    /* bytes of line, while one is read */
+	struct blob *place;   /* of each rank */
+	char head[24];	      /* prefix of each line written */
+	size_t piece;	      /* most bytes in one put line */
+	size_t used;	      /* bytes of line, while one is read */
 	char line[LINE_SIZE]; /* last line written or read */
 };
 
@@ -210,7 +210,7 @@ static const struct np_wire_ops ops = {
 };
 
 int np_wire_agent_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
-		      struct np_wire **out, struct np_err *err)
+		       struct np_wire **out, struct np_err *err)
 {
 	struct stream *stream = calloc(1, sizeof(*stream));
 
@@ -248,15 +248,14 @@ static int open_srun(struct np_wire **out, struct np_err *err)
 	struct stream *stream;
 	int rc;
 
-	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "",
-		 n ? n : "");
+	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "", n ? n : "");
 	if (parse_rank(place, &rank, &size))
 		return np_errf(err, -EINVAL,
 			       "SLURM_PROCID/SLURM_NTASKS \"%s\": expected a "
 			       "process of at most %u that srun started",
 			       place, NP_WIRE_MAX_SIZE);
 	rc = np_wire_agent_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
-			       err);
+				err);
 	if (rc)
 		return rc;
 	stream = (struct stream *)*out;
@@ -277,7 +276,7 @@ int np_wire_open(const char *how, struct np_wire **out, struct np_err *err)
 			       "--join \"%.40s\": expected srun or RANK/SIZE",
 			       how);
 	return np_wire_agent_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
-				 err);
+				  err);
 }
 
 /* ---- the host ---- */

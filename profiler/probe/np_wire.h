@@ -26,8 +26,7 @@ struct np_wire_ops {
 	 * Wait for all processes. Returns 0, -ETIMEDOUT (a process is missing)
 	 * or another -errno.
 	 */
-	int (*fence)(struct np_wire *w, double timeout_sec,
-		     struct np_err *err);
+	int (*fence)(struct np_wire *w, double timeout_sec, struct np_err *err);
 
 	/* A copy of the value of process `rank`; the caller frees *data. */
 	int (*get)(struct np_wire *w, uint32_t rank, void **data, size_t *len,
@@ -77,7 +76,7 @@ int np_pmix_open(struct np_wire **out, struct np_err *err);
  */
 
 #define NP_WIRE_MAX_BYTES 16384u /* longest value of a process */
-#define NP_WIRE_MAX_SIZE 1024u   /* most processes in a group */
+#define NP_WIRE_MAX_SIZE 1024u	 /* most processes in a group */
 #define NP_WIRE_SRUN_WORD "np1w"
 
 /*

@@ -25,13 +25,13 @@
 #include "np_sacct.h"
 #include "np_text.h"
 
-#define UTF8_MARK "\xef\xbb\xbf" /* byte-order mark */
+#define UTF8_MARK "\xef\xbb\xbf"   /* byte-order mark */
 #define MAX_SEC (INT64_C(1) << 40) /* latest date */
 #define MAX_RUN_SEC (1 << 30)
-#define MAX_SIZE 999999999 /* nodes or processors of a cluster */
+#define MAX_SIZE 999999999	 /* nodes or processors of a cluster */
 #define CANCELLED_LIMIT_SEC 3600 /* limit of a cancelled job without one */
-#define OVER_LIMIT_SEC 120 /* beyond its limit, before Slurm ends a job */
-#define ARRAY_SPLIT_SEC 1 /* until the tasks of an array are eligible */
+#define OVER_LIMIT_SEC 120	 /* beyond its limit, before Slurm ends a job */
+#define ARRAY_SPLIT_SEC 1	 /* until the tasks of an array are eligible */
 
 const char *const np_queue_issue_text[NP_QUEUE_N_ISSUES] = {
 	[NP_QUEUE_BAD_LINE] = "Lines that could not be read",
@@ -39,38 +39,62 @@ const char *const np_queue_issue_text[NP_QUEUE_N_ISSUES] = {
 	[NP_QUEUE_RUNNING] = "Jobs still running, replayed as far as they ran",
 	[NP_QUEUE_UNSORTED] = "Jobs out of order in the file, sorted",
 	[NP_QUEUE_NO_SIZE] = "Jobs without nodes or processors, ignored",
-	[NP_QUEUE_NO_LIMIT] = "Jobs without a time limit, given twice what they ran",
+	[NP_QUEUE_NO_LIMIT] =
+		"Jobs without a time limit, given twice what they ran",
 	[NP_QUEUE_OVER_LIMIT] = "Jobs that ran beyond their limit, cut to it",
 	[NP_QUEUE_RESERVATION] = "Jobs in a reservation, replayed as any other",
 	[NP_QUEUE_STEP] = "Lines of job steps, ignored",
-	[NP_QUEUE_SEVERAL] = "Jobs that name several partitions, put into the first",
-	[NP_QUEUE_LOST_PARENT] = "Jobs that waited for one that the log does not have",
+	[NP_QUEUE_SEVERAL] =
+		"Jobs that name several partitions, put into the first",
+	[NP_QUEUE_LOST_PARENT] =
+		"Jobs that waited for one that the log does not have",
 };
 
 /* Columns of sacct that are used. */
-enum column { C_JOBID, C_USER, C_ACCOUNT, C_NAME, C_PARTITION, C_SUBMIT,
-	      C_ELIGIBLE, C_START, C_END, C_ELAPSED, C_ELAPSED_RAW,
-	      C_TIMELIMIT, C_TIMELIMIT_RAW, C_NNODES, C_ALLOC_NODES,
-	      C_REQ_NODES, C_NCPUS, C_ALLOC_CPUS, C_REQ_CPUS, C_STATE,
-	      C_PRIORITY, C_SUBMIT_LINE, C_RESERVATION, N_COLUMNS };
+enum column {
+	C_JOBID,
+	C_USER,
+	C_ACCOUNT,
+	C_NAME,
+	C_PARTITION,
+	C_SUBMIT,
+	C_ELIGIBLE,
+	C_START,
+	C_END,
+	C_ELAPSED,
+	C_ELAPSED_RAW,
+	C_TIMELIMIT,
+	C_TIMELIMIT_RAW,
+	C_NNODES,
+	C_ALLOC_NODES,
+	C_REQ_NODES,
+	C_NCPUS,
+	C_ALLOC_CPUS,
+	C_REQ_CPUS,
+	C_STATE,
+	C_PRIORITY,
+	C_SUBMIT_LINE,
+	C_RESERVATION,
+	N_COLUMNS
+};
 static const char *const columns[N_COLUMNS] = {
-	"JobID", "User", "Account", "JobName", "Partition", "Submit",
-	"Eligible", "Start", "End", "Elapsed", "ElapsedRaw", "Timelimit",
-	"TimelimitRaw", "NNodes", "AllocNodes", "ReqNodes", "NCPUS",
-	"AllocCPUS", "ReqCPUS", "State", "Priority", "SubmitLine",
-	"Reservation",
+	"JobID",      "User",	    "Account",	    "JobName", "Partition",
+	"Submit",     "Eligible",   "Start",	    "End",     "Elapsed",
+	"ElapsedRaw", "Timelimit",  "TimelimitRaw", "NNodes",  "AllocNodes",
+	"ReqNodes",   "NCPUS",	    "AllocCPUS",    "ReqCPUS", "State",
+	"Priority",   "SubmitLine", "Reservation",
 };
 
 /* A log while it is read. */
 struct reader {
 	struct np_queue_log *log;
-	const char *source; /* its name, for messages */
+	const char *source;    /* its name, for messages */
 	const char *delimiter; /* between the fields of sacct */
-	size_t line; /* number of the current line */
-	size_t capacity; /* of log->job */
+	size_t line;	       /* number of the current line */
+	size_t capacity;       /* of log->job */
 	enum { UNDECIDED, SWF, SACCT } format;
 	struct np_sacct_head head; /* of sacct, by enum column */
-	int64_t last_submit_sec; /* of the job before */
+	int64_t last_submit_sec;   /* of the job before */
 	/* Warnings about the first bad lines, if the log can be used. */
 	struct np_err bad[NP_QUEUE_MAX_WARNINGS];
 	size_t n_bad;
@@ -96,8 +120,8 @@ const char *np_queue_text(const struct np_queue_log *log, uint32_t number,
 }
 
 /* Count a line that cannot be used; the first ones are reported. Returns 0. */
-__attribute__((format(printf, 2, 3)))
-static int bad_line(struct reader *in, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static int bad_line(struct reader *in,
+							  const char *fmt, ...)
 {
 	char why[NP_ERR_LEN];
 	va_list ap;
@@ -130,8 +154,9 @@ static void fix_limit(struct np_queue_log *log, struct np_queue_job *job)
 		log->issues[NP_QUEUE_NO_LIMIT] += !job->cancel_sec;
 		/* A slowed job must not hit a limit that it did not have. */
 		job->limit_sec = job->cancel_sec ? CANCELLED_LIMIT_SEC :
-			job->run_sec < MAX_RUN_SEC / 2 ? 2 * job->run_sec :
-						       MAX_RUN_SEC;
+				 job->run_sec < MAX_RUN_SEC / 2 ?
+						   2 * job->run_sec :
+						   MAX_RUN_SEC;
 	} else if (job->run_sec > job->limit_sec) {
 		/* Slurm checks limits now and then, and allows a grace time. */
 		log->issues[NP_QUEUE_OVER_LIMIT] +=
@@ -194,7 +219,8 @@ static void read_swf_header(struct reader *in, const char *line)
 			return;
 		if (np_whole_parse(word, MAX_SIZE, &n))
 			bad_line(
-				in, "%s \"%.40s\", expected a whole number up to %d",
+				in,
+				"%s \"%.40s\", expected a whole number up to %d",
 				of[i].key, word, MAX_SIZE);
 		else
 			*of[i].n = (uint32_t)n;
@@ -222,9 +248,23 @@ static uint32_t clamp_positive(double number)
 }
 
 /* The fields of a line that are used. */
-enum swf { S_ID, S_SUBMIT, S_WAIT, S_RUN, S_PROCS, S_REQ_PROCS = 7, S_REQ_SEC,
-	   S_STATUS = 10, S_USER, S_GROUP, S_PROGRAM, S_QUEUE, S_AFTER = 16,
-	   S_THINK, SWF_FIELDS };
+enum swf {
+	S_ID,
+	S_SUBMIT,
+	S_WAIT,
+	S_RUN,
+	S_PROCS,
+	S_REQ_PROCS = 7,
+	S_REQ_SEC,
+	S_STATUS = 10,
+	S_USER,
+	S_GROUP,
+	S_PROGRAM,
+	S_QUEUE,
+	S_AFTER = 16,
+	S_THINK,
+	SWF_FIELDS
+};
 #define SWF_CANCELLED 5 /* value of S_STATUS */
 
 /* Read the numbers of a line. False: a bad line, which was counted. */
@@ -236,8 +276,8 @@ static bool read_swf_fields(struct reader *in, const char *line,
 	for (int i = 0; i < SWF_FIELDS; i++, at = end) {
 		at += strspn(at, " \t");
 		end = np_decimal_parse(at, &field[i]);
-		if (!end || (*end && !strchr(" \t\r", *end)) ||
-		    field[i] < -1 || field[i] > (double)MAX_SEC) {
+		if (!end || (*end && !strchr(" \t\r", *end)) || field[i] < -1 ||
+		    field[i] > (double)MAX_SEC) {
 			size_t len = strcspn(at, " \t\n");
 
 			bad_line(in,
@@ -277,7 +317,7 @@ static int read_swf_line(struct reader *in, const char *line)
 {
 	double field[SWF_FIELDS];
 	struct np_queue_job job = { .task = NP_QUEUE_NONE,
-				  .after = NP_QUEUE_NONE };
+				    .after = NP_QUEUE_NONE };
 	int rc;
 
 	if (!read_swf_fields(in, line, field))
@@ -349,7 +389,8 @@ static int64_t parse_span(const char *text)
 	double sec;
 
 	return strchr(text, ':') && !np_sacct_duration(text, &sec) ?
-	       (int64_t)sec : -1;
+		       (int64_t)sec :
+		       -1;
 }
 
 /* The number at the beginning of a text; 0: none. */
@@ -432,8 +473,10 @@ static bool check_times(struct reader *in, char *const *field)
 		bool (*is)(const char *text);
 		const char *expected;
 	} of[] = {
-		{ C_ELIGIBLE, is_date, date }, { C_START, is_date, date },
-		{ C_END, is_date, date }, { C_ELAPSED, is_span, span },
+		{ C_ELIGIBLE, is_date, date },
+		{ C_START, is_date, date },
+		{ C_END, is_date, date },
+		{ C_ELAPSED, is_span, span },
 		{ C_TIMELIMIT, is_span, span },
 		{ C_ELAPSED_RAW, is_whole, whole },
 		{ C_TIMELIMIT_RAW, is_whole, whole },
@@ -445,8 +488,8 @@ static bool check_times(struct reader *in, char *const *field)
 
 		if (!isdigit((unsigned char)*text) || of[i].is(text))
 			continue;
-		bad_line(in, "%s \"%.40s\", expected %s",
-			 columns[of[i].column], text, of[i].expected);
+		bad_line(in, "%s \"%.40s\", expected %s", columns[of[i].column],
+			 text, of[i].expected);
 		return false;
 	}
 	return true;
@@ -518,7 +561,9 @@ static int64_t submit_of(char *const *field, uint32_t after)
 	int64_t eligible = parse_date(field[C_ELIGIBLE]);
 
 	return submit >= 0 && after == NP_QUEUE_NONE &&
-		eligible > submit + ARRAY_SPLIT_SEC ? eligible : submit;
+			       eligible > submit + ARRAY_SPLIT_SEC ?
+		       eligible :
+		       submit;
 }
 
 /* Set how long it ran, or when it was cancelled. False: neither. */
@@ -720,8 +765,9 @@ static int by_submission(const void *a, const void *b)
 /* When a job ended in the log; its submission if its start is not known. */
 static int64_t end_sec_of(const struct np_queue_job *job)
 {
-	return job->wait_sec < 0 ? job->submit_sec :
-				 job->submit_sec + job->wait_sec + job->run_sec;
+	return job->wait_sec < 0 ?
+		       job->submit_sec :
+		       job->submit_sec + job->wait_sec + job->run_sec;
 }
 
 /* By id; of the tasks of an array, the one that ended last comes first. */
@@ -742,7 +788,8 @@ static int by_id(const void *a, const void *b)
  * first in that order.
  */
 static const struct np_queue_job *find_parent(struct np_queue_job *const *order,
-	size_t n, const struct np_queue_job *job)
+					      size_t n,
+					      const struct np_queue_job *job)
 {
 	size_t low = 0, high = n;
 
@@ -804,7 +851,8 @@ static void find_parents(struct np_queue_log *log,
 		if (job->after == NP_QUEUE_NONE)
 			continue;
 		job->after = parent && parent < job ?
-			(uint32_t)(parent - log->job) : NP_QUEUE_NONE;
+				     (uint32_t)(parent - log->job) :
+				     NP_QUEUE_NONE;
 		log->issues[NP_QUEUE_LOST_PARENT] += job->after ==
 						     NP_QUEUE_NONE;
 	}
@@ -833,8 +881,8 @@ static int read_lines(struct reader *in, gzFile file)
 			break;
 		}
 		/* Every line but the last of a file has an end of line. */
-		if (!len || (len < NP_QUEUE_LINE - 1 &&
-			     line[len - 1] != '\n' && !gzeof(file))) {
+		if (!len || (len < NP_QUEUE_LINE - 1 && line[len - 1] != '\n' &&
+			     !gzeof(file))) {
 			rc = np_errf(in->err, -EINVAL,
 				     "%s:%zu: a NUL character, expected text",
 				     in->source, in->line + 1);
@@ -895,8 +943,10 @@ int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,
 			 struct np_queue_log *out, struct np_err *err)
 {
 	struct np_queue_log log = { .n = 0 };
-	struct reader in = { .log = &log, .source = source,
-			     .delimiter = delimiter, .err = err };
+	struct reader in = { .log = &log,
+			     .source = source,
+			     .delimiter = delimiter,
+			     .err = err };
 	gzFile file = gzdopen(fd, "rb");
 	int rc;
 
@@ -929,7 +979,8 @@ int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,
 
 	if (fd < 0)
 		return is_stdin ? np_errf(err, -errno, "%s: %s", path,
-					  strerror(errno)) : fd;
+					  strerror(errno)) :
+				  fd;
 	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
 		close(fd);
 		return np_errf(err, -EISDIR, "%s: %s", path,

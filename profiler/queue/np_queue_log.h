@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_err.h"
 #include "np_array.h"
+#include "np_err.h"
 
 #define NP_QUEUE_LINE 65536 /* bytes of the longest line */
 #define NP_QUEUE_MAX_JOBS 4000000
@@ -22,7 +22,7 @@
 
 struct np_queue_job {
 	uint64_t id;
-	uint32_t task; /* of a job array, or NP_QUEUE_NONE */
+	uint32_t task;	    /* of a job array, or NP_QUEUE_NONE */
 	int64_t submit_sec; /* or later, if its user chose a later start */
 	int64_t wait_sec;   /* until its start in the log; -1: not known */
 	int64_t cancel_sec; /* date of its cancellation before a start, or 0 */
@@ -38,17 +38,17 @@ struct np_queue_job {
 
 /* What was ignored or changed in a log, by kind. */
 enum np_queue_issue {
-	NP_QUEUE_BAD_LINE,     /* unreadable; also reported one by one */
-	NP_QUEUE_NEVER_RAN,    /* still pending, or without a run time */
-	NP_QUEUE_RUNNING,      /* still running: replayed as far as it ran */
-	NP_QUEUE_UNSORTED,     /* submitted before the preceding job */
-	NP_QUEUE_NO_SIZE,      /* neither nodes nor processors */
-	NP_QUEUE_NO_LIMIT,     /* no time limit: twice its run time is used */
-	NP_QUEUE_OVER_LIMIT,   /* ran longer than its limit: cut to it */
-	NP_QUEUE_RESERVATION,  /* ran in a reservation: treated as any other */
-	NP_QUEUE_STEP,	       /* a step, not a job */
-	NP_QUEUE_SEVERAL,      /* several partitions: the first is taken */
-	NP_QUEUE_LOST_PARENT,  /* depends on a job that is not in the log */
+	NP_QUEUE_BAD_LINE,    /* unreadable; also reported one by one */
+	NP_QUEUE_NEVER_RAN,   /* still pending, or without a run time */
+	NP_QUEUE_RUNNING,     /* still running: replayed as far as it ran */
+	NP_QUEUE_UNSORTED,    /* submitted before the preceding job */
+	NP_QUEUE_NO_SIZE,     /* neither nodes nor processors */
+	NP_QUEUE_NO_LIMIT,    /* no time limit: twice its run time is used */
+	NP_QUEUE_OVER_LIMIT,  /* ran longer than its limit: cut to it */
+	NP_QUEUE_RESERVATION, /* ran in a reservation: treated as any other */
+	NP_QUEUE_STEP,	      /* a step, not a job */
+	NP_QUEUE_SEVERAL,     /* several partitions: the first is taken */
+	NP_QUEUE_LOST_PARENT, /* depends on a job that is not in the log */
 	NP_QUEUE_N_ISSUES
 };
 /* A line of text for each: "Lines that could not be read". */
@@ -61,7 +61,7 @@ struct np_queue_log {
 	size_t issues[NP_QUEUE_N_ISSUES]; /* lines or jobs of each kind */
 	size_t lines;
 	uint32_t max_nodes, max_procs; /* from the header of SWF; 0: unknown */
-	bool priorities; /* the log has a column of priorities */
+	bool priorities;	       /* the log has a column of priorities */
 	char unused[256]; /* names of ignored columns of sacct: "Foo, Bar" */
 };
 

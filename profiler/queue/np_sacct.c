@@ -114,7 +114,8 @@ int np_sacct_count(const char *text, uint32_t *count)
 /* strptime() accepts 30 February, which timegm() takes as 2 March. */
 static bool is_in_calendar(const struct tm *tm)
 {
-	struct tm day = { .tm_year = tm->tm_year, .tm_mon = tm->tm_mon,
+	struct tm day = { .tm_year = tm->tm_year,
+			  .tm_mon = tm->tm_mon,
 			  .tm_mday = tm->tm_mday };
 
 	timegm(&day);
@@ -188,9 +189,10 @@ int np_sacct_duration(const char *text, double *sec)
 	if (*rest || (days > 0 && n == 1 && part[0] >= 24))
 		return -EINVAL;
 	/* After days the first number is hours, not minutes. */
-	*sec = n == 3 ? 3600 * part[0] + 60 * part[1] + part[2] :
+	*sec = n == 3	? 3600 * part[0] + 60 * part[1] + part[2] :
 	       days > 0 ? 3600 * part[0] + (n == 2 ? 60 * part[1] : 0) :
-	       n == 2 ? 60 * part[0] + part[1] : 60 * part[0];
+	       n == 2	? 60 * part[0] + part[1] :
+			  60 * part[0];
 	*sec += 86400 * days;
 	return 0;
 }
@@ -286,22 +288,26 @@ static int take_value(struct json_reader *reader, json_object **out)
 	json_tokener_reset(reader->tokener);
 	*out = json_tokener_parse_ex(reader->tokener, start,
 				     reader->end - start > INT_MAX ?
-				     INT_MAX : (int)(reader->end - start));
+					     INT_MAX :
+					     (int)(reader->end - start));
 	error = json_tokener_get_error(reader->tokener);
 	reader->next += json_tokener_get_parse_end(reader->tokener);
 	for (; start < reader->next; start++)
 		reader->line += *start == '\n';
-	return error == json_tokener_success ? 0 :
-	       syntax_error(reader, error == json_tokener_continue ?
-			    "it ends too early" :
-			    json_tokener_error_desc(error));
+	return error == json_tokener_success ?
+		       0 :
+		       syntax_error(reader,
+				    error == json_tokener_continue ?
+					    "it ends too early" :
+					    json_tokener_error_desc(error));
 }
 
 /* The number of processors in a list of resources; NULL: it has none. */
 static json_object *cpu_count(json_object *list)
 {
 	size_t n = json_object_is_type(list, json_type_array) ?
-		   json_object_array_length(list) : 0;
+			   json_object_array_length(list) :
+			   0;
 
 	for (size_t i = 0; i < n; i++) {
 		json_object *resource = json_object_array_get_idx(list, i);
@@ -380,12 +386,13 @@ static const char *most_tasks(struct json_reader *reader, json_object *job)
 
 	json_pointer_get(job, "/steps", &steps);
 	for (size_t i = 0; json_object_is_type(steps, json_type_array) &&
-	     i < json_object_array_length(steps); i++) {
+			   i < json_object_array_length(steps);
+	     i++) {
 		json_object *step = json_object_array_get_idx(steps, i);
 		const char *name = member_text(step, "/step/name");
 
 		if (find_name(slurm_steps, NP_ARRAY_SIZE(slurm_steps), name) ==
-		    NP_SACCT_NONE &&
+			    NP_SACCT_NONE &&
 		    !np_sacct_count(member_text(step, "/tasks/count"), &n) &&
 		    n > most)
 			most = n;
@@ -475,8 +482,10 @@ static int take_jobs(struct json_reader *reader)
 	do
 		rc = take_job(reader);
 	while (!rc && take_char(reader, ','));
-	return rc || take_char(reader, ']') ? rc :
-	       syntax_error(reader, "expected \",\" or \"]\" after a job");
+	return rc || take_char(reader, ']') ?
+		       rc :
+		       syntax_error(reader,
+				    "expected \",\" or \"]\" after a job");
 }
 
 /* Parse a member of the outermost object; only the first "jobs" is used. */
@@ -529,9 +538,15 @@ int np_sacct_read_json(const char *text, const char *source,
 		       np_sacct_row_f *row, void *arg, struct np_err *err)
 {
 	struct json_reader reader = {
-		.source = source, .next = text, .end = text + strlen(text),
-		.line = 1, .tokener = json_tokener_new_ex(MAX_DEPTH),
-		.names = names, .n_names = n_names, .row = row, .arg = arg,
+		.source = source,
+		.next = text,
+		.end = text + strlen(text),
+		.line = 1,
+		.tokener = json_tokener_new_ex(MAX_DEPTH),
+		.names = names,
+		.n_names = n_names,
+		.row = row,
+		.arg = arg,
 		.err = err,
 	};
 	int rc;

@@ -95,8 +95,8 @@ static int open_dir(void)
 	if (cache < 0)
 		return -1;
 	mkdirat(cache, "netprof", 0700);
-	fd = openat(cache, "netprof", O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-		    O_CLOEXEC);
+	fd = openat(cache, "netprof",
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	close(cache);
 	return check_owner(fd, S_IWGRP | S_IWOTH);
 }
@@ -206,7 +206,7 @@ struct np_cache *np_cache_open(const struct np_store *store, const char *what,
 /* ---- results ---- */
 
 uint64_t np_cache_state(uint64_t seed, const struct np_store_stamp *stamp,
-		       size_t n)
+			size_t n)
 {
 	uint64_t hash = np_hash(NP_HASH, &seed, sizeof(seed));
 

@@ -41,7 +41,7 @@ void np_cache_close(struct np_cache *cache);
  * for.
  */
 uint64_t np_cache_state(uint64_t seed, const struct np_store_stamp *stamp,
-		       size_t n);
+			size_t n);
 
 /*
  * The checksum that a file stores for its entries. np_hash() goes byte by

@@ -30,9 +30,9 @@ struct skips {
 /* A search for the best file of one kind. */
 struct search {
 	struct np_store *store;
-	const char *cluster; /* NULL or "": all clusters */
+	const char *cluster;	   /* NULL or "": all clusters */
 	const char *none, *no_use; /* for messages: "no calibration of " */
-	const char *scope;   /* the same: " at scope node", or "" */
+	const char *scope;	   /* the same: " at scope node", or "" */
 	bool (*is_name)(const char *name);
 	size_t max_bytes; /* of a file */
 	/*
@@ -231,7 +231,7 @@ static int write_file(struct np_store *store, const char *cluster,
 /* ---- calibrations ---- */
 
 struct best_calibration {
-	const char *scope; /* NULL: any */
+	const char *scope;	       /* NULL: any */
 	const struct np_fabric_of *of; /* that is preferred */
 	struct np_calibration c;
 };
@@ -495,8 +495,8 @@ static int get_loggps(const struct np_jat *in, const char *text, size_t len,
 		      struct np_loggps_record *out)
 {
 	int rc = len > NP_LOGGPS_MAX_BYTES ?
-		 np_jat_refuse(in, "", "64 KiB at most") :
-		 np_fields_parse(in, text, len, out, &loggps_table);
+			 np_jat_refuse(in, "", "64 KiB at most") :
+			 np_fields_parse(in, text, len, out, &loggps_table);
 
 	return rc ? rc : check_loggps(in, &out->fit);
 }

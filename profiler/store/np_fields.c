@@ -22,7 +22,7 @@
  * beyond ASCII are escaped before parsing, and such numbers are refused.
  */
 
-#define ESCAPED 6 /* bytes of "\u20ac"; twice that beyond U+FFFF */
+#define ESCAPED 6      /* bytes of "\u20ac"; twice that beyond U+FFFF */
 #define MOST_DIGITS 20 /* of 64 bits */
 
 /* Where a text cannot be used, and why. */
@@ -368,8 +368,9 @@ static int pull_open(struct pull *pull, const struct np_jat *in,
 	*pull = (struct pull){ .in = in, .source = text, .source_len = len };
 	rc = portable_text(text, len, &pull->text, &pull->len, &damage);
 	if (rc)
-		return rc == -EINVAL ? damaged(in, text, len, damage.at,
-					       damage.why) : rc;
+		return rc == -EINVAL ?
+			       damaged(in, text, len, damage.at, damage.why) :
+			       rc;
 	pull->tok = json_tokener_new_ex(MAX_DEPTH);
 	if (pull->tok) {
 		json_tokener_set_flags(pull->tok, JSON_TOKENER_STRICT | flags);
@@ -720,8 +721,7 @@ static int get_name(const struct np_jat *in, const struct np_field *field,
 	char expected[80];
 
 	for (size_t i = 0; good && i < len; i++)
-		good = (unsigned char)s[i] > ' ' && s[i] != 0x7f &&
-		       s[i] != '|';
+		good = (unsigned char)s[i] > ' ' && s[i] != 0x7f && s[i] != '|';
 	snprintf(expected, sizeof(expected),
 		 "a name of 1 to %.0f characters without spaces and '|'",
 		 field->max);
@@ -1080,7 +1080,7 @@ static void print_object(struct np_jput *jput, FILE *f, const void *from,
 	if (j && !jput->rc)
 		text = json_object_to_json_string_ext(
 			j, JSON_C_TO_STRING_PLAIN |
-			   JSON_C_TO_STRING_NOSLASHESCAPE);
+				   JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (text)
 		fprintf(f, "%.*s", (int)strlen(text) - open, text);
 	else
@@ -1151,8 +1151,8 @@ static int read_element(struct pull *pull, const struct np_field *list,
 	if (rc)
 		return rc;
 	rc = json_object_is_type(j, json_type_object) ?
-	     np_jget_fields(&sub, j, to, list->of) :
-	     np_jat_refuse(&sub, "", "an object");
+		     np_jget_fields(&sub, j, to, list->of) :
+		     np_jat_refuse(&sub, "", "an object");
 	json_object_put(j);
 	return rc;
 }

@@ -18,13 +18,13 @@
 #include "np_err.h"
 
 /* Limits on what any file may hold. */
-#define NP_JSON_WORD 255	/* bytes of a name */
+#define NP_JSON_WORD 255 /* bytes of a name */
 #define NP_JSON_PATH 4095
 #define NP_JSON_HOSTLIST 262144
-#define NP_JSON_COUNT 1e15	/* exact in a double */
+#define NP_JSON_COUNT 1e15 /* exact in a double */
 #define NP_JSON_LATENCY_SEC 1e6
 #define NP_JSON_ELAPSED_SEC (10 * 366 * 86400.0)
-#define NP_JSON_DATE 1e11	/* the year 5138 */
+#define NP_JSON_DATE 1e11 /* the year 5138 */
 
 /* ---- places and errors ---- */
 
@@ -33,8 +33,8 @@ struct np_jat {
 	const char *where; /* the file */
 	char at[128];	   /* path of the object in it: "leaves[3]." */
 	struct np_err *err;
-	size_t *room;	   /* bytes that lists may still take; NULL: any */
-	size_t n_bins;	   /* bins of histograms, for np_field_codec */
+	size_t *room;  /* bytes that lists may still take; NULL: any */
+	size_t n_bins; /* bins of histograms, for np_field_codec */
 };
 
 /* calloc() within the room. Returns 0, -ENOMEM, or -EFBIG with err. */
@@ -129,16 +129,16 @@ enum np_field_type {
 	NP_F_BOOL,
 	NP_F_TEXT, /* char *, NULL if missing */
 	/* Those above are read first: refusing them costs little. */
-	NP_F_APP,    /* char [NP_APP_MAX + 1] */
-	NP_F_NAME,   /* char [max + 1], without spaces and '|' */
-	NP_F_WORD,   /* an enum by its words */
-	NP_F_OBJECT, /* a structure, all zero if missing */
+	NP_F_APP,     /* char [NP_APP_MAX + 1] */
+	NP_F_NAME,    /* char [max + 1], without spaces and '|' */
+	NP_F_WORD,    /* an enum by its words */
+	NP_F_OBJECT,  /* a structure, all zero if missing */
 	NP_F_POINTER, /* struct *, NULL if missing */
-	NP_F_LIST,   /* struct *, with its length */
-	NP_F_TEXTS,  /* char **, with its length */
+	NP_F_LIST,    /* struct *, with its length */
+	NP_F_TEXTS,   /* char **, with its length */
 	NP_F_NUMBERS, /* double *, with its length; min: their upper limit; the
 			 last one may be null, which is infinite */
-	NP_F_CODEC,  /* anything, by functions of the caller; the last one */
+	NP_F_CODEC,   /* anything, by functions of the caller; the last one */
 };
 
 enum np_field_flags {
@@ -159,16 +159,16 @@ struct np_field {
 	size_t offset;
 	double max; /* of a number; length of a text or list */
 	int flags;
-	double min; /* of NP_F_U32, NP_F_REAL; else 0 */
+	double min;		    /* of NP_F_U32, NP_F_REAL; else 0 */
 	const struct np_fields *of; /* of a structure, or of an element */
-	size_t count; /* offset of the length, a size_t */
+	size_t count;		    /* offset of the length, a size_t */
 	union {
 		const char *const *words; /* in the order of the enum; NULL */
 		const struct np_field_codec *codec;
 	};
 	union {
 		size_t text_max; /* NP_F_TEXTS: bytes of each */
-		size_t columns; /* for np_field_codec */
+		size_t columns;	 /* for np_field_codec */
 	};
 };
 
@@ -202,8 +202,8 @@ struct np_field_codec {
  * A member whose stored name is another: files of earlier releases have it, and
  * users read them, so the stored name stays when that of the member changes.
  */
-#define NP_FIELD_AS(s, type, key, name, max, ...)                     \
-	{                                                             \
+#define NP_FIELD_AS(s, type, key, name, max, ...) \
+	{ \
 		key, type, offsetof(struct s, name), max, __VA_ARGS__ \
 	}
 

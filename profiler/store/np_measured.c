@@ -44,8 +44,8 @@ static int get_real(const struct np_jat *in, json_object *from, const char *key,
 	json_object *j;
 
 	return json_object_object_get_ex(from, key, &j) ?
-	       np_jget_real(in, key, j, min, max, out) :
-	       np_jat_refuse(in, key, "a value, got none");
+		       np_jget_real(in, key, j, min, max, out) :
+		       np_jat_refuse(in, key, "a value, got none");
 }
 
 /* null, a number, or {"n", "mean", "sd"}; min and max bound the mean. */
@@ -227,7 +227,8 @@ static int get_real_if(const struct np_jat *in, json_object *from,
 		       const char *key, double min, double *out)
 {
 	return json_object_object_get_ex(from, key, NULL) ?
-	       get_real(in, from, key, min, TIME_MAX, out) : 0;
+		       get_real(in, from, key, min, TIME_MAX, out) :
+		       0;
 }
 
 /* Number, mean and range of latencies; the sd may be missing for one. */
@@ -418,7 +419,9 @@ static void free_latency(char *at)
 
 /* struct np_latency; null if it is not measured. */
 static const struct np_field_codec latency_codec = {
-	get_latency_field, put_latency_field, free_latency,
+	get_latency_field,
+	put_latency_field,
+	free_latency,
 };
 
 /* ---- what files of pairs and calibrations share ---- */
@@ -495,7 +498,8 @@ static int open_set(struct np_jat *in, const char *text, size_t len,
 		    json_object **out)
 {
 	static const struct np_jlimits limits = {
-		NP_MEASURED_MAX_OBJECTS, NP_MEASURED_MAX_ARRAYS,
+		NP_MEASURED_MAX_OBJECTS,
+		NP_MEASURED_MAX_ARRAYS,
 		NP_MEASURED_MAX_ELEMENTS,
 	};
 	/* Check the format before the schema, which depends on it. */
@@ -519,8 +523,8 @@ static int open_set(struct np_jat *in, const char *text, size_t len,
 	if (rc)
 		return rc;
 	rc = json_object_is_type(*out, json_type_object) ?
-	     np_jget_fields(in, *out, &head, &format) :
-	     np_jat_refuse(in, "", "an object");
+		     np_jget_fields(in, *out, &head, &format) :
+		     np_jat_refuse(in, "", "an object");
 	if (!rc)
 		rc = np_jget_fields(in, *out, &head, &head_table);
 	if (rc)
@@ -645,7 +649,8 @@ static int get_name(const struct np_jat *in, json_object *from,
 		    struct np_measured_set *set)
 {
 	struct np_measured_name given = { "" };
-	const struct np_fields table = NP_FIELDS(np_measured_name,
+	const struct np_fields table = NP_FIELDS(
+		np_measured_name,
 		NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME));
 	const char *file = basename(in->where);
 	int rc = np_jget_fields(in, from, &given, &table);
@@ -681,8 +686,8 @@ static int get_set(struct np_jat *in, json_object *from,
 static int finish(struct np_jput *jput, json_object *j, char **out)
 {
 	if (!jput->rc) {
-		*out = strdup(json_object_to_json_string_ext(j,
-			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
+		*out = strdup(json_object_to_json_string_ext(
+			j, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
 		jput->rc = *out ? 0 : -ENOMEM;
 	}
 	json_object_put(j);
@@ -855,8 +860,8 @@ static int read_all(const struct np_jat *in, json_object *root,
 {
 	json_object *sets;
 	size_t n = 1;
-	int rc = np_jget_list(in, root, "sets", NP_MEASURED_MAX_SETS, &sets,
-			      &n);
+	int rc =
+		np_jget_list(in, root, "sets", NP_MEASURED_MAX_SETS, &sets, &n);
 
 	if (!rc && sets && !n)
 		rc = np_jat_refuse(in, "sets", "one or more");
@@ -999,7 +1004,10 @@ static const struct np_fields others_table = NP_FIELDS(np_calibration,
 /* clang-format on */
 
 static const struct np_fields *const own_tables[] = {
-	&cal_context_table, &cal_levels_table, &cal_result_table, &others_table,
+	&cal_context_table,
+	&cal_levels_table,
+	&cal_result_table,
+	&others_table,
 };
 
 /* Complete the configuration of each level: from the file, or from its name. */
@@ -1384,8 +1392,12 @@ static int check_runs(const struct np_jat *in, const struct np_pairs *pairs)
 static int keep_input(json_object *root, struct np_pairs *pairs)
 {
 	static const char *const members[] = {
-		"levels", "level_beside_level", "coupling",
-		"program_beside_level", "level_beside_program", "probes",
+		"levels",
+		"level_beside_level",
+		"coupling",
+		"program_beside_level",
+		"level_beside_program",
+		"probes",
 	};
 	json_object *value;
 

@@ -65,7 +65,7 @@ struct np_measured_set {
 	/* The content of the file, for reading and writing. */
 	unsigned format;
 	struct np_measured_name *program, *level_name; /* as app, level */
-	struct np_mean *curve, *impact, *pair; /* tables; NULL: none */
+	struct np_mean *curve, *impact, *pair;	       /* tables; NULL: none */
 	double *edge;
 	size_t n_edges;
 	struct np_measured_group *group;
@@ -117,7 +117,7 @@ struct np_calibration {
 	double date; /* of the measurement, seconds since 1970 */
 	char *cluster, *transport, *netprof_version, *ucx_version;
 	char *rail; /* on which it was measured; NULL: not on a certain one */
-	enum np_scope scope; /* of the load in sensitivity curves and tables;
+	enum np_scope scope;	/* of the load in sensitivity curves and tables;
 				leaf if the file does not say */
 	uint32_t message_bytes; /* of the probes */
 	double period_sec;	/* of the probes */
@@ -140,7 +140,8 @@ struct np_calibration {
 	 */
 	struct np_mean *alone_round_sec;
 	size_t n_alone_nodes; /* on which these ran; 0: unknown */
-	struct np_mean loss[NP_N_SCOPES]; /* of speed, for the sharing coefficients */
+	struct np_mean
+		loss[NP_N_SCOPES]; /* of speed, for the sharing coefficients */
 	struct np_calibration_leaf *leaf;
 	size_t n_leaves;
 	struct np_calibration_other *other;
@@ -181,7 +182,7 @@ void np_calibration_free(struct np_calibration *calibration);
 
 /* Purpose of a run. */
 enum np_pairs_kind {
-	NP_PAIRS_LAUNCH,  /* cost of srun: a program that does nothing */
+	NP_PAIRS_LAUNCH, /* cost of srun: a program that does nothing */
 	NP_PAIRS_ALONE,
 	NP_PAIRS_PROFILE, /* to make netprof's profile of the program */
 	NP_PAIRS_LEAF,	  /* with the co-runner under the same leaf switch */
@@ -189,7 +190,7 @@ enum np_pairs_kind {
 };
 
 struct np_pairs_run {
-	unsigned kind; /* enum np_pairs_kind */
+	unsigned kind;		 /* enum np_pairs_kind */
 	char *victim, *corunner; /* corunner NULL: none */
 	uint32_t repeat;
 	double start; /* seconds since 1970 */
@@ -210,9 +211,9 @@ struct np_pairs_place {
 
 /* It owns everything but fabric and app. */
 struct np_pairs {
-	unsigned format; /* always 0 */
+	unsigned format;    /* always 0 */
 	char *name, *setup; /* setup: must be equal to continue */
-	double date; /* of the newest run, seconds since 1970 */
+	double date;	    /* of the newest run, seconds since 1970 */
 	struct np_pairs_place place;
 	struct np_pairs_program *program;
 	size_t n_programs;

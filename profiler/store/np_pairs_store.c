@@ -16,8 +16,11 @@ static int part_of(const struct np_pairs *p, const char *victim,
 		   struct np_pairs *out, bool *pairs)
 {
 	*out = (struct np_pairs){
-		.name = p->name, .date = p->date, .place = p->place,
-		.program = p->program, .n_programs = p->n_programs,
+		.name = p->name,
+		.date = p->date,
+		.place = p->place,
+		.program = p->program,
+		.n_programs = p->n_programs,
 		.run = calloc(p->n_runs + 1, sizeof(*out->run)),
 	};
 	*pairs = false;
@@ -111,8 +114,8 @@ static int load_dir(const struct np_reader *from, struct np_pairs **out,
 		return rc;
 	*out = calloc(NP_PAIRS_STORE_FILES, sizeof(**out));
 	rc = *out ? 0 : -ENOMEM;
-	for (size_t i = 0; rc != -ENOMEM && i < n_names &&
-			   i < NP_PAIRS_STORE_FILES; i++) {
+	for (size_t i = 0;
+	     rc != -ENOMEM && i < n_names && i < NP_PAIRS_STORE_FILES; i++) {
 		rc = load_file(from, names[i], &(*out)[*n]);
 		*n += !rc;
 	}

@@ -410,7 +410,9 @@ static const struct np_field_codec series_codec = { get_series, put_series,
  * 100 MB and 0.1 s.
  */
 static const struct np_jlimits limits = {
-	.objects = 32768, .arrays = 262144, .elements = 524288,
+	.objects = 32768,
+	.arrays = 262144,
+	.elements = 524288,
 };
 
 /*
@@ -607,8 +609,10 @@ static int check_size(const struct np_jat *at, const char *text, size_t len)
 		return np_errf(at->err, -EINVAL,
 			       "%s: %zu bytes, expected at most %u", at->where,
 			       len, NP_RECORD_MAX_BYTES);
-	return np_jtext_within(text, len, &limits) ? 0 :
-	       np_jat_refuse(at, "", "fewer objects, arrays and elements");
+	return np_jtext_within(text, len, &limits) ?
+		       0 :
+		       np_jat_refuse(at, "",
+				     "fewer objects, arrays and elements");
 }
 
 static int out_of_memory(const char *where, struct np_err *err)

@@ -79,9 +79,9 @@ struct np_probe_run {
 	uint32_t n_processes;
 	char *transport; /* UCX's name of it, "tcp/eth0", or NULL */
 	uint64_t messages;
-	double cpu_sec_max;  /* of the process with the most */
+	double cpu_sec_max; /* of the process with the most */
 	double cpu_sec_sum;
-	double elapsed_sec;  /* of the longest-lived process */
+	double elapsed_sec; /* of the longest-lived process */
 	uint64_t rss_bytes_max;
 };
 
@@ -90,9 +90,9 @@ struct np_probe_run {
  * probes ran without a load level.
  */
 struct np_nic_run {
-	char *device;	  /* "mlx5_0:1", "cxi0", "eth0" */
-	uint32_t n_nodes; /* whose adapter was read */
-	double node_sec;  /* counted time, summed over the nodes */
+	char *device;		/* "mlx5_0:1", "cxi0", "eth0" */
+	uint32_t n_nodes;	/* whose adapter was read */
+	double node_sec;	/* counted time, summed over the nodes */
 	double n[NP_NIC_KINDS]; /* as np_nic.h; NaN: not counted */
 };
 
@@ -156,7 +156,7 @@ struct np_record {
 	char *task_order; /* "block", "cyclic" or "other"; NULL: not known */
 	char *cpu_bind;	  /* as requested; NULL: not requested */
 	uint32_t cpus_per_task; /* as requested; 0: not requested */
-	char *nodes; /* hostlist expression of the step */
+	char *nodes;		/* hostlist expression of the step */
 	/*
 	 * Dates. start: srun was about to launch the step and the measurement
 	 * began; end: the step's end, or the latest update while it runs.
@@ -165,11 +165,11 @@ struct np_record {
 	enum np_run_state state;
 	long exit_code;	  /* of srun; NP_NO_VALUE: not seen */
 	double alone_sec; /* how long the launch waited for the load level */
-	bool suspended;   /* for some time: its measurements have a gap */
+	bool suspended;	  /* for some time: its measurements have a gap */
 	char *netprof_version, *slurm_version, *ucx_version;
 	char *mpi_version; /* of the program, "Open MPI 4.1.4"; "none": it uses
 			      no MPI; NULL: not known */
-	char *host; /* where the record was written */
+	char *host;	   /* where the record was written */
 
 	/*
 	 * Origin of a record of the idle network that netprof made by itself:

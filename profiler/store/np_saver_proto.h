@@ -93,8 +93,7 @@ int np_saver_connect(uid_t *foreign_uid);
  * np_saver_connect(), from which the reply can be read; -ENOENT: there is no
  * saver; -EAGAIN: the request could not be made or sent at once.
  */
-int np_saver_send(enum np_saver_kind kind, const char *const field[],
-		  size_t n);
+int np_saver_send(enum np_saver_kind kind, const char *const field[], size_t n);
 
 /*
  * Listen as the saver of root (uid 0) or of one user. Returns the descriptor,

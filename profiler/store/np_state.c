@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "np_app.h"
-#include "np_fields.h"
 #include "np_array.h"
+#include "np_fields.h"
 #include "np_store.h"
 
 /* ---- JSON, see netprof-placement(5) ---- */
@@ -139,8 +139,9 @@ static const struct np_fields accounting_table = NP_FIELDS(np_accounting_record,
 
 static int cannot_write(struct np_err *err, int rc, const char *what)
 {
-	return np_errf(err, rc, "%s: %s", what, rc == -ENOMEM ?
-		       "out of memory" : "a number that is not finite");
+	return np_errf(err, rc, "%s: %s", what,
+		       rc == -ENOMEM ? "out of memory" :
+				       "a number that is not finite");
 }
 
 int np_state_put(const struct np_state *state, char **out, struct np_err *err)
@@ -181,8 +182,7 @@ static void list_neighbours(struct np_accounting_record *some,
 	size_t more = all->n_neighbours - n + all->more_neighbours;
 
 	some->n_neighbours = n;
-	some->more_neighbours = more < UINT32_MAX ? (uint32_t)more :
-						    UINT32_MAX;
+	some->more_neighbours = more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
 }
 
 /* One line; *out is malloc'ed. */
@@ -281,9 +281,8 @@ static int set_mode(const struct np_dir *dir, const char *name, mode_t mode)
 
 	if (fd < 0)
 		return errno == ENOENT || errno == ELOOP ? 0 : -errno;
-	if (fstat(fd, &st) ||
-	    (S_ISREG(st.st_mode) && (st.st_mode & 0777) != mode &&
-	     fchmod(fd, mode)))
+	if (fstat(fd, &st) || (S_ISREG(st.st_mode) &&
+			       (st.st_mode & 0777) != mode && fchmod(fd, mode)))
 		rc = -errno;
 	close(fd);
 	return rc;
@@ -345,9 +344,9 @@ int np_state_load(const char *store_dir, struct np_state *out,
 #define MAX_REPORTED 16 /* users that are reported for one file */
 
 struct np_accounting_day {
-	char name[NAME_LEN]; /* of the file; "": nothing was written yet */
-	struct np_shares shares;    /* bytes of each user */
-	struct np_index reported;   /* users that were reported as full */
+	char name[NAME_LEN];	  /* of the file; "": nothing was written yet */
+	struct np_shares shares;  /* bytes of each user */
+	struct np_index reported; /* users that were reported as full */
 };
 
 int np_accounting_day_new(struct np_accounting_day **out)

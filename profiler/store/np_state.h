@@ -21,10 +21,10 @@
 #include "np_err.h"
 
 #define NP_STATE_SCHEMA 1
-#define NP_STATE_MAX_BYTES (64u << 20) /* read of one file */
-#define NP_STATE_MAX_CAUSES 16	       /* of one job */
-#define NP_STATE_MAX_DENIALS 64	       /* denied names */
-#define NP_STATE_WHY_MAX 191	       /* bytes of the reason of a denial */
+#define NP_STATE_MAX_BYTES (64u << 20)	 /* read of one file */
+#define NP_STATE_MAX_CAUSES 16		 /* of one job */
+#define NP_STATE_MAX_DENIALS 64		 /* denied names */
+#define NP_STATE_WHY_MAX 191		 /* bytes of the reason of a denial */
 #define NP_ACCOUNTING_MAX_NEIGHBOURS 256 /* of one job, when reading */
 #define NP_ACCOUNTING_PUT_NEIGHBOURS 32	 /* the same, when writing */
 #define NP_ACCOUNTING_PUT_LINE 16384	 /* bytes; fewer neighbours then */
@@ -36,30 +36,30 @@
 /* Why a leaf switch is not allowed to a job. */
 struct np_state_cause {
 	char *leaf;
-	uint32_t other;	   /* id of the job to be kept apart from */
+	uint32_t other; /* id of the job to be kept apart from */
 	char *other_app;
-	uint32_t victim;   /* id of the job that would be slowed; 0: this one */
-	double slowdown;   /* predicted, fraction */
+	uint32_t victim; /* id of the job that would be slowed; 0: this one */
+	double slowdown; /* predicted, fraction */
 };
 
 struct np_state_job {
 	uint32_t id;
 	uint32_t array, task; /* array 0: not part of an array */
 	uint32_t uid;
-	char *app;	/* "": unknown */
-	bool known;	/* a usable profile exists */
+	char *app;  /* "": unknown */
+	bool known; /* a usable profile exists */
 	char *partition;
-	char *mode;	/* of placement, for example "enforce" */
-	bool pending;	/* else running */
+	char *mode;   /* of placement, for example "enforce" */
+	bool pending; /* else running */
 	uint32_t n_nodes;
-	char *leaves;	/* hostlist expression of leaf switches: where a running
+	char *leaves; /* hostlist expression of leaf switches: where a running
 			   job is, or where a restricted one may go; "": any */
 	char *action; /* pending: "none", "unrestricted", "restricted", "held" */
-	bool applied;	/* false: advice only */
-	double until;	/* date until which the job is held; 0: not held */
+	bool applied;	 /* false: advice only */
+	double until;	 /* date until which the job is held; 0: not held */
 	double held_sec; /* how long it was held so far */
-	double start;	/* date; of a running job */
-	char *text;	/* the decision in one line */
+	double start;	 /* date; of a running job */
+	char *text;	 /* the decision in one line */
 	struct np_state_cause *cause;
 	size_t n_causes;
 };
@@ -76,23 +76,23 @@ struct np_state_denial {
 struct np_state_leaf {
 	char *name;
 	uint32_t n_nodes, n_idle,
-		n_unavailable; /* n_unavailable: down or drained nodes */
-	uint32_t n_jobs, n_known;	  /* running jobs; those with profile */
+		n_unavailable;	  /* n_unavailable: down or drained nodes */
+	uint32_t n_jobs, n_known; /* running jobs; those with profile */
 	double worst_slowdown; /* worst predicted slowdown of a job there, fraction */
 };
 
 struct np_state {
-	double date;	      /* of the decision */
-	double interval_sec;  /* between two decisions */
+	double date;	     /* of the decision */
+	double interval_sec; /* between two decisions */
 	char *cluster;
 	char *slurm_version, *netprof_version;
-	char *controller;     /* host name */
-	char *mode;	      /* of the default partition */
-	char *fabric;	      /* np_catalog_fabric() */
-	char *trouble;	      /* why it does not work fully, or "" */
+	char *controller; /* host name */
+	char *mode;	  /* of the default partition */
+	char *fabric;	  /* np_catalog_fabric() */
+	char *trouble;	  /* why it does not work fully, or "" */
 	double max_slowdown, max_hold_sec;
 	uint32_t n_profiles;
-	double decide_sec;    /* duration of the latest decision */
+	double decide_sec; /* duration of the latest decision */
 	struct np_state_leaf *leaf;
 	size_t n_leaves;
 	struct np_state_job *job; /* with a profile, or with a decision */
@@ -105,10 +105,10 @@ struct np_state {
 /* A job that shared leaf switches with an ended job. */
 struct np_accounting_neighbour {
 	uint32_t id;
-	char *app;	    /* "": unknown */
-	char *leaves;	    /* that both used */
+	char *app;    /* "": unknown */
+	char *leaves; /* that both used */
 	double overlap_sec;
-	double slowdown;    /* of the ended job, predicted for the pair alone */
+	double slowdown; /* of the ended job, predicted for the pair alone */
 };
 
 /* A job that ended, with its neighbours. */

@@ -60,8 +60,7 @@ void np_store_run_name(const struct np_record *record, char *buf, size_t len)
 		 record->step_id, het);
 }
 
-int np_store_dated_name(double date, const char *suffix,
-			char buf[NAME_MAX + 1])
+int np_store_dated_name(double date, const char *suffix, char buf[NAME_MAX + 1])
 {
 	char name[32];
 	time_t t = date > 0 && date < 2e11 ? (time_t)date : 0;
@@ -253,8 +252,7 @@ static bool is_own_directory(const struct repair *repair, const char *name,
 /* Is a directory in users/ unreadable for the group of users/? */
 static bool is_closed(const struct stat *users, const struct stat *st)
 {
-	return users->st_mode & S_ISGID &&
-	       (st->st_mode & READABLE) != READABLE;
+	return users->st_mode & S_ISGID && (st->st_mode & READABLE) != READABLE;
 }
 
 /* Is it the name of a directory of that user that is being repaired? */
@@ -367,8 +365,10 @@ static bool dir_trusts(const struct np_dir *dir, uid_t uid)
 struct np_store_stamp np_stamp_of(const struct stat *st)
 {
 	return (struct np_store_stamp){
-		.dev = st->st_dev, .ino = st->st_ino,
-		.sec = st->st_ctim.tv_sec, .nsec = st->st_ctim.tv_nsec,
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.sec = st->st_ctim.tv_sec,
+		.nsec = st->st_ctim.tv_nsec,
 	};
 }
 
@@ -655,9 +655,11 @@ void np_reader_skip(const struct np_reader *reader, const char *fmt, ...)
 /* The kind of a file that is no regular file. */
 static const char *kind_of(mode_t mode)
 {
-	return S_ISLNK(mode) ? "a symbolic link" : S_ISFIFO(mode) ? "a FIFO" :
-	       S_ISDIR(mode) ? "a directory" : S_ISSOCK(mode) ? "a socket" :
-			       "a device";
+	return S_ISLNK(mode)  ? "a symbolic link" :
+	       S_ISFIFO(mode) ? "a FIFO" :
+	       S_ISDIR(mode)  ? "a directory" :
+	       S_ISSOCK(mode) ? "a socket" :
+				"a device";
 }
 
 ssize_t np_reader_read(const struct np_reader *reader, const char *name,
@@ -706,8 +708,10 @@ ssize_t np_file_read_end(const struct np_dir *dir, const char *name, size_t max,
 
 	if (fd >= 0) {
 		*cut = st.st_size > (off_t)max;
-		len = *cut && lseek(fd, -(off_t)max, SEEK_END) < 0 ? -errno :
-		      np_read_text(fd, *cut ? max : (size_t)st.st_size, text);
+		len = *cut && lseek(fd, -(off_t)max, SEEK_END) < 0 ?
+			    -errno :
+			    np_read_text(fd, *cut ? max : (size_t)st.st_size,
+					 text);
 		close(fd);
 	}
 	if (fault == NO_FILE)
@@ -833,7 +837,8 @@ int np_file_write_path(const char *path, const void *data, size_t len,
 			"cannot write %s: expected a regular file, or none",
 			path);
 	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
-			    strerror(-rc)) : 0;
+			    strerror(-rc)) :
+		    0;
 }
 
 int np_file_lock(int fd)
@@ -885,8 +890,7 @@ static bool uid_of_name(const char *name, uid_t *uid)
 {
 	uint64_t v;
 
-	if ((name[0] == '0' && name[1]) ||
-	    np_whole_parse(name, (uid_t)-2, &v))
+	if ((name[0] == '0' && name[1]) || np_whole_parse(name, (uid_t)-2, &v))
 		return false;
 	*uid = (uid_t)v;
 	return true;
@@ -1016,8 +1020,9 @@ static int most_taken(const void *a, const void *b)
 
 	if (x->n_taken != y->n_taken)
 		return x->n_taken < y->n_taken ? 1 : -1;
-	return x->n < y->n ? 1 : x->n > y->n ? -1 :
-	       np_order_u32(&x->uid, &y->uid);
+	return x->n < y->n ? 1 :
+	       x->n > y->n ? -1 :
+			     np_order_u32(&x->uid, &y->uid);
 }
 
 int np_store_census(struct np_store *store, struct np_store_census *out,
@@ -1395,8 +1400,9 @@ int np_store_remove(struct np_store *store, enum np_store_owner owner,
 	int rc = np_dir_open(store, owner, geteuid(), app, false, &dir, err);
 
 	if (rc)
-		return rc == -ENOENT ? np_errf(err, rc, "no profile of %s",
-					       app) : rc;
+		return rc == -ENOENT ?
+			       np_errf(err, rc, "no profile of %s", app) :
+			       rc;
 	for (size_t i = 0; run && !rc && i < n; i++) {
 		np_store_run_name(run[i], name, sizeof(name));
 		rc = remove_file(&dir, name, err);

@@ -30,10 +30,10 @@
 
 /* Limits of one np_store_load(), which reads the newest runs first: a hostile
  * directory cannot exhaust its reader's memory or time. */
-#define NP_STORE_MAX_LEAVES 4096	/* leaf switches of all runs together */
-#define NP_STORE_MAX_READ (64u << 20)	/* bytes of all files together */
-#define NP_STORE_MAX_SCAN 65536		/* directory entries */
-#define NP_STORE_MAX_SKIPPED 100	/* unusable files */
+#define NP_STORE_MAX_LEAVES 4096      /* leaf switches of all runs together */
+#define NP_STORE_MAX_READ (64u << 20) /* bytes of all files together */
+#define NP_STORE_MAX_SCAN 65536	      /* directory entries */
+#define NP_STORE_MAX_SKIPPED 100      /* unusable files */
 
 struct np_store;
 
@@ -271,8 +271,8 @@ void np_file_remove_stale(const struct np_dir *d);
 
 struct np_store {
 	char *dir;
-	int fd;	      /* of dir, O_PATH */
-	uid_t owner;  /* of dir */
+	int fd;	     /* of dir, O_PATH */
+	uid_t owner; /* of dir */
 	uint32_t max_runs;
 };
 

@@ -185,9 +185,9 @@ int np_trace_analysis_load(const char *trace, uid_t uid,
 		    -EACCES :
 		    np_read_text(fd, NP_TRACE_ANALYSIS_MAX_BYTES + 1, &text);
 	close(fd);
-	rc = len < 0 ? (int)len :
-		       np_trace_analysis_get(text, (size_t)len, path, out,
-					     NULL);
+	rc = len < 0 ?
+		     (int)len :
+		     np_trace_analysis_get(text, (size_t)len, path, out, NULL);
 	free(text);
 	return rc;
 }

@@ -48,11 +48,12 @@ struct np_trace_analysis {
 double np_trace_bytes(const char *path);
 
 /* Was it computed from a trace of this size and for this network? */
-bool np_trace_analysis_fits(const struct np_trace_analysis *t, double trace_bytes,
-		    const struct np_loggps *net);
+bool np_trace_analysis_fits(const struct np_trace_analysis *t,
+			    double trace_bytes, const struct np_loggps *net);
 
 /* Fill out from t->times; false: there are none. */
-bool np_trace_analysis_response(const struct np_trace_analysis *t, struct np_response *out);
+bool np_trace_analysis_response(const struct np_trace_analysis *t,
+				struct np_response *out);
 
 /* *out: one line, malloc'ed. Returns 0, or -EINVAL or -ENOMEM with err. */
 int np_trace_analysis_put(const struct np_trace_analysis *t, char **out,
@@ -63,7 +64,7 @@ int np_trace_analysis_put(const struct np_trace_analysis *t, char **out,
  * err -EINVAL, -EPROTONOSUPPORT (a newer schema) or -ENOMEM.
  */
 int np_trace_analysis_get(const char *text, size_t len, const char *where,
-		  struct np_trace_analysis *out, struct np_err *err);
+			  struct np_trace_analysis *out, struct np_err *err);
 void np_trace_analysis_free(struct np_trace_analysis *t);
 
 /*

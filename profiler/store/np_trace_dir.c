@@ -100,8 +100,8 @@ int np_trace_dir_create(int trace_fd, unsigned rank)
 
 	snprintf(name, sizeof(name), "rank.%u", rank);
 	unlinkat(trace_fd, name, 0);
-	fd = openat(trace_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC |
-		    O_NOFOLLOW, 0640);
+	fd = openat(trace_fd, name,
+		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -120,8 +120,8 @@ static int groups_of_name(const char *user, gid_t own, uint32_t **gid,
 	int count = GROUPS, room;
 
 	do {
-		gid_t *grown = reallocarray(list, (size_t)count,
-					    sizeof(*grown));
+		gid_t *grown =
+			reallocarray(list, (size_t)count, sizeof(*grown));
 
 		if (!grown) {
 			free(list);
@@ -344,10 +344,10 @@ struct np_cat_owner {
 struct np_cat_app {
 	struct np_cat_key key;
 	struct np_store_stamp stamp; /* by the last scan */
-	double wanted_until; /* jobs of it exist until then */
-	double reread_due;   /* when to read again, because the stamp may miss
+	double wanted_until;	     /* jobs of it exist until then */
+	double reread_due;    /* when to read again, because the stamp may miss
 			      * a change (np_store_is_racy()); 0: never */
-	uint64_t read_number;	/* of its last reading; 0: never read */
+	uint64_t read_number; /* of its last reading; 0: never read */
 	bool read_since_change; /* it was read after the stamp changed */
 	bool found;		/* by the scan in progress */
 	bool exists;		/* the last scan found it */
@@ -1179,8 +1179,7 @@ static void describe(struct np_catalog *catalog)
 	if (cal->date > 0 && gmtime_r(&t, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	for (int i = 0; i < NP_N_SCOPES; i++)
-		sharing_text(cal, (enum np_scope)i, text[i],
-			     sizeof(text[i]));
+		sharing_text(cal, (enum np_scope)i, text[i], sizeof(text[i]));
 	np_errf(&catalog->described, 0,
 		"of %s, cluster %.64s, %zu levels at scope %.16s; sharing "
 		"coefficients: %s %s, %s %s, %s %s",
@@ -1368,7 +1367,7 @@ out:
 
 #define POLL_WANTED_SEC 1.0 /* the same, if a job needs its application */
 #define MAX_SCAN_SHARE 0.05 /* share of the time that is spent on scans */
-#define MAX_APPS 8192 /* of all owners; there are fewer handles */
+#define MAX_APPS 8192	    /* of all owners; there are fewer handles */
 
 /* Is this owner scanned every second, because it has jobs or is published? */
 static bool is_urgent(const struct np_catalog *catalog,
@@ -1883,8 +1882,8 @@ static int read_app(struct np_catalog *catalog, struct np_cat_app *app,
 /* ---- asking the models ---- */
 
 #define WANTED_SEC 600.0
-#define MAX_WANTED 32768 /* two for each user and application */
-#define NEGLIGIBLE 0.01 /* smaller slowdowns are noise */
+#define MAX_WANTED 32768   /* two for each user and application */
+#define NEGLIGIBLE 0.01	   /* smaller slowdowns are noise */
 #define SLICE_QUESTIONS 64 /* between two looks at the clock */
 
 /*

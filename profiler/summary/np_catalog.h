@@ -275,16 +275,16 @@ const char *np_catalog_fabric(const struct np_catalog *catalog);
 
 /* Most users; beyond that, the one who had no job for longest is dropped. */
 #define NP_GROUP_CACHE_MAX 16384
-#define NP_GROUP_CACHE_FRESH_SEC 300  /* lifetime of an answer, seconds */
-#define NP_GROUP_CACHE_RETRY_SEC 30	  /* until a failed query is repeated */
+#define NP_GROUP_CACHE_FRESH_SEC 300 /* lifetime of an answer, seconds */
+#define NP_GROUP_CACHE_RETRY_SEC 30  /* until a failed query is repeated */
 /* time in each refresh for users who were never asked about */
 #define NP_GROUP_CACHE_FIRST_SEC 5.0
 
 struct np_group_cache_entry {
 	struct np_auth_user user;
-	double due;	 /* when to ask again, on the clock */
-	double wanted;	 /* when a job of the user was last seen */
-	bool known;	 /* user.groups is valid */
+	double due;    /* when to ask again, on the clock */
+	double wanted; /* when a job of the user was last seen */
+	bool known;    /* user.groups is valid */
 };
 
 /* Empty when zeroed. */

@@ -375,7 +375,8 @@ static const struct {
 	[NP_RUN_UNDER_LEVEL] = { "level", "under a load level" },
 	[NP_RUN_TIME] = { "empty", "without latencies" },
 	[NP_RUN_LATENCY] = { "used", "for its latencies only" },
-	[NP_RUN_INTERVALS] = { "intervals", "with intervals under load levels" },
+	[NP_RUN_INTERVALS] = { "intervals",
+			       "with intervals under load levels" },
 	[NP_RUN_FABRIC] = { "fabric", "on another fabric" },
 	[NP_RUN_UNDER_WAY] = { "running", "still running" },
 	[NP_RUN_FAILED] = { "failed", "failed" },
@@ -417,8 +418,8 @@ static bool other_transport(const struct np_record *record,
 
 	if (!record->n_leaves || !record->leaves[0].rail || !own || !transport)
 		return other_text(own, transport);
-	return *own && *transport && (strcspn(transport, "/") != len ||
-				      memcmp(own, transport, len));
+	return *own && *transport &&
+	       (strcspn(transport, "/") != len || memcmp(own, transport, len));
 }
 
 /* Is the run of another fabric than the one that is asked for? */
@@ -876,9 +877,8 @@ static void add_impact(const struct np_run_summary *summary,
 {
 	for (size_t i = 0; i < summary->n_levels; i++) {
 		const char *level = summary->level[i].name;
-		const struct np_moments *alone =
-			np_run_intervals_alone(summary, record, level,
-					       record->intervals_nodes);
+		const struct np_moments *alone = np_run_intervals_alone(
+			summary, record, level, record->intervals_nodes);
 		struct np_moments loaded = run_intervals_under(record, level);
 
 		if (loaded.n)
@@ -888,8 +888,7 @@ static void add_impact(const struct np_run_summary *summary,
 }
 
 /* Sort the run times of all used runs by level. */
-static void add_times(const struct np_run_summary *summary,
-		      struct times *times)
+static void add_times(const struct np_run_summary *summary, struct times *times)
 {
 	for (size_t i = 0; i < summary->runs->n; i++) {
 		const struct np_record *record = summary->runs->run[i];
@@ -1072,8 +1071,7 @@ static unsigned rank_of(const struct latencies *latencies, size_t i)
 		return RANK_NONE;
 	if (!summary->is_idle && !record->fingerprint)
 		rank |= RANK_WORKLOAD;
-	else if (!summary->is_idle &&
-		 !(of && !strcmp(record->fingerprint, of)))
+	else if (!summary->is_idle && !(of && !strcmp(record->fingerprint, of)))
 		return RANK_NONE;
 	if (other_period(record, latencies->period_sec))
 		rank |= RANK_PERIOD;

@@ -63,7 +63,7 @@ struct np_sample {
 	struct np_sample_nic {
 		char device[64];
 		double node_sec, n[NP_NIC_KINDS]; /* as in np_nic_run */
-	} *nic; /* at most NP_RECORD_MAX_NICS */
+	} * nic; /* at most NP_RECORD_MAX_NICS */
 	size_t n_nics;
 };
 
@@ -150,7 +150,7 @@ struct np_run_summary_level {
 	const char *name, *scope; /* borrowed from the calibration or a run */
 	/* Of the fabric, under this level alone: np_fabric_utilisation(). */
 	double utilisation;
-	struct np_mean run_sec;	  /* run time under it */
+	struct np_mean run_sec; /* run time under it */
 	/*
 	 * Mean of (run time under it / run time alone) - 1. The sd is that of
 	 * one run and includes the scatter of the time alone, so that
@@ -197,11 +197,11 @@ struct np_probe_cost {
 
 struct np_run_summary {
 	const struct np_runs *runs; /* borrowed */
-	bool is_idle;		   /* they are runs of the idle network */
-	enum np_run_use *use;	   /* of each run */
-	size_t count[NP_RUN_USES]; /* runs by use */
-	size_t n_used;		   /* runs that are not excluded */
-	const char *fingerprint;   /* of the workload, borrowed; NULL: no run */
+	bool is_idle;		    /* they are runs of the idle network */
+	enum np_run_use *use;	    /* of each run */
+	size_t count[NP_RUN_USES];  /* runs by use */
+	size_t n_used;		    /* runs that are not excluded */
+	const char *fingerprint; /* of the workload, borrowed; NULL: no run */
 	/* The newest measured run; NULL: none, or not needed. */
 	const struct np_record *fabric;
 
@@ -210,8 +210,8 @@ struct np_run_summary {
 	 * of np_utilisation_compare() and then of their names. */
 	struct np_run_summary_level *level;
 	size_t n_levels;
-	size_t n_curve, n_impact; /* levels with slowdown, with impact */
-	double noise;		  /* np_noise_pooled() of the slowdowns */
+	size_t n_curve, n_impact;    /* levels with slowdown, with impact */
+	double noise;		     /* np_noise_pooled() of the slowdowns */
 	struct np_one_run intervals; /* of the runs with intervals */
 	double intervals_longer; /* their run time / alone_sec - 1, or NaN */
 

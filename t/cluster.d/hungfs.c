@@ -47,7 +47,7 @@ static size_t n_nodes = 1;
 static struct held {
 	struct held *next;
 	char request[];
-} *held;
+} * held;
 
 static void on_end(int sig)
 {
@@ -133,15 +133,20 @@ static void move(const char *from, const char *to)
 static struct fuse_attr attr_of(const struct stat *st)
 {
 	return (struct fuse_attr){
-		.ino = st->st_ino, .size = (uint64_t)st->st_size,
-		.blocks = (uint64_t)st->st_blocks, .mode = st->st_mode,
-		.atime = (uint64_t)st->st_atime, .mtime = (uint64_t)st->st_mtime,
+		.ino = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.blocks = (uint64_t)st->st_blocks,
+		.mode = st->st_mode,
+		.atime = (uint64_t)st->st_atime,
+		.mtime = (uint64_t)st->st_mtime,
 		.ctime = (uint64_t)st->st_ctime,
 		.atimensec = (uint32_t)st->st_atim.tv_nsec,
 		.mtimensec = (uint32_t)st->st_mtim.tv_nsec,
 		.ctimensec = (uint32_t)st->st_ctim.tv_nsec,
-		.nlink = (uint32_t)st->st_nlink, .uid = st->st_uid,
-		.gid = st->st_gid, .blksize = 4096,
+		.nlink = (uint32_t)st->st_nlink,
+		.uid = st->st_uid,
+		.gid = st->st_gid,
+		.blksize = 4096,
 	};
 }
 
@@ -184,7 +189,8 @@ static void reply_done(const struct fuse_in_header *h, int rc)
 
 static void do_init(const struct fuse_in_header *h)
 {
-	struct fuse_init_out o = { .major = 7, .minor = 31,
+	struct fuse_init_out o = { .major = 7,
+				   .minor = 31,
 				   .max_write = MAX_WRITE };
 
 	reply(h, 0, &o, sizeof(o));
@@ -264,8 +270,10 @@ static void do_readdir(const struct fuse_in_header *h, const void *arg)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		size_t name = strlen(e->d_name);
 		struct fuse_dirent out = {
-			.ino = e->d_ino, .off = ++at,
-			.namelen = (uint32_t)name, .type = e->d_type,
+			.ino = e->d_ino,
+			.off = ++at,
+			.namelen = (uint32_t)name,
+			.type = e->d_type,
 		};
 
 		if (at <= in->offset)
@@ -295,7 +303,8 @@ static void do_rename(const struct fuse_in_header *h, uint64_t dir,
 
 static void do_statfs(const struct fuse_in_header *h)
 {
-	struct fuse_statfs_out o = { .st = { .bsize = 4096, .namelen = 255,
+	struct fuse_statfs_out o = { .st = { .bsize = 4096,
+					     .namelen = 255,
 					     .blocks = 1 << 20,
 					     .bfree = 1 << 19,
 					     .bavail = 1 << 19 } };
@@ -316,8 +325,13 @@ static bool changes(const struct fuse_in_header *h, const void *arg)
 	case FUSE_OPEN:
 		return (((const struct fuse_open_in *)arg)->flags &
 			O_ACCMODE) != O_RDONLY;
-	case FUSE_SETATTR: case FUSE_RENAME: case FUSE_RENAME2:
-	case FUSE_UNLINK: case FUSE_RMDIR: case FUSE_LINK: case FUSE_SYMLINK:
+	case FUSE_SETATTR:
+	case FUSE_RENAME:
+	case FUSE_RENAME2:
+	case FUSE_UNLINK:
+	case FUSE_RMDIR:
+	case FUSE_LINK:
+	case FUSE_SYMLINK:
 		return true;
 	default:
 		return needs_room(h->opcode);
@@ -349,11 +363,22 @@ static void answer(const struct fuse_in_header *h, const void *arg)
 	struct fuse_open_out o = { .fh = 0 };
 
 	switch (h->opcode) {
-	case FUSE_INIT: do_init(h); break;
-	case FUSE_FORGET: case FUSE_BATCH_FORGET: case FUSE_INTERRUPT: break;
-	case FUSE_LOOKUP: reply_entry(h, below(h->nodeid, name)); break;
-	case FUSE_GETATTR: reply_attr(h, path_of(h->nodeid)); break;
-	case FUSE_SETATTR: do_setattr(h, arg); break;
+	case FUSE_INIT:
+		do_init(h);
+		break;
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		break;
+	case FUSE_LOOKUP:
+		reply_entry(h, below(h->nodeid, name));
+		break;
+	case FUSE_GETATTR:
+		reply_attr(h, path_of(h->nodeid));
+		break;
+	case FUSE_SETATTR:
+		do_setattr(h, arg);
+		break;
 	case FUSE_MKDIR:
 		path = below(h->nodeid, name + sizeof(struct fuse_mkdir_in));
 		if (mkdir(path, ((const struct fuse_mkdir_in *)arg)->mode))
@@ -361,8 +386,12 @@ static void answer(const struct fuse_in_header *h, const void *arg)
 		else
 			reply_entry(h, path);
 		break;
-	case FUSE_UNLINK: reply_done(h, unlink(below(h->nodeid, name))); break;
-	case FUSE_RMDIR: reply_done(h, rmdir(below(h->nodeid, name))); break;
+	case FUSE_UNLINK:
+		reply_done(h, unlink(below(h->nodeid, name)));
+		break;
+	case FUSE_RMDIR:
+		reply_done(h, rmdir(below(h->nodeid, name)));
+		break;
 	case FUSE_RENAME:
 		do_rename(h, ((const struct fuse_rename_in *)arg)->newdir,
 			  name + sizeof(struct fuse_rename_in));
@@ -371,23 +400,43 @@ static void answer(const struct fuse_in_header *h, const void *arg)
 		do_rename(h, ((const struct fuse_rename2_in *)arg)->newdir,
 			  name + sizeof(struct fuse_rename2_in));
 		break;
-	case FUSE_OPEN: do_open(h, arg); break;
-	case FUSE_CREATE: do_create(h, arg); break;
-	case FUSE_READ: do_read(h, arg); break;
-	case FUSE_WRITE: do_write(h, arg); break;
+	case FUSE_OPEN:
+		do_open(h, arg);
+		break;
+	case FUSE_CREATE:
+		do_create(h, arg);
+		break;
+	case FUSE_READ:
+		do_read(h, arg);
+		break;
+	case FUSE_WRITE:
+		do_write(h, arg);
+		break;
 	case FUSE_RELEASE:
 		close((int)((const struct fuse_release_in *)arg)->fh);
 		reply(h, 0, NULL, 0);
 		break;
-	case FUSE_OPENDIR: reply(h, 0, &o, sizeof(o)); break;
-	case FUSE_READDIR: do_readdir(h, arg); break;
-	case FUSE_STATFS: do_statfs(h); break;
+	case FUSE_OPENDIR:
+		reply(h, 0, &o, sizeof(o));
+		break;
+	case FUSE_READDIR:
+		do_readdir(h, arg);
+		break;
+	case FUSE_STATFS:
+		do_statfs(h);
+		break;
 	case FUSE_ACCESS:
 		reply_done(h, access(path_of(h->nodeid), F_OK));
 		break;
-	case FUSE_FLUSH: case FUSE_FSYNC: case FUSE_FSYNCDIR:
-	case FUSE_RELEASEDIR: reply(h, 0, NULL, 0); break;
-	default: reply(h, ENOSYS, NULL, 0); break;
+	case FUSE_FLUSH:
+	case FUSE_FSYNC:
+	case FUSE_FSYNCDIR:
+	case FUSE_RELEASEDIR:
+		reply(h, 0, NULL, 0);
+		break;
+	default:
+		reply(h, ENOSYS, NULL, 0);
+		break;
 	}
 }
 
@@ -470,10 +519,12 @@ int main(int argc, char **argv)
 	umask(0);
 	signal(SIGTERM, on_end);
 	dev = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,"
-		 "group_id=0,allow_other", dev);
-	if (dev < 0 || mount("hungfs", mountpoint, "fuse",
-			     MS_NOSUID | MS_NODEV, options)) {
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=40000,user_id=0,"
+		 "group_id=0,allow_other",
+		 dev);
+	if (dev < 0 || mount("hungfs", mountpoint, "fuse", MS_NOSUID | MS_NODEV,
+			     options)) {
 		perror("hungfs");
 		return 1;
 	}

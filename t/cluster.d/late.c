@@ -28,9 +28,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FRAME 2048   /* bytes of the longest */
-#define FRAMES 8192  /* under way; what comes beyond that is lost */
-#define GAIN 8	     /* one in so many counts the newest lateness */
+#define FRAME 2048  /* bytes of the longest */
+#define FRAMES 8192 /* under way; what comes beyond that is lost */
+#define GAIN 8	    /* one in so many counts the newest lateness */
 #define MOST_LEAD_NS 100000ll
 #define EARLY_NS 15000ll /* so much too soon is as good as in time */
 

@@ -23,7 +23,7 @@
 #include <sys/epoll.h>
 
 #define QUIET_AFTER 32	/* empty polls in a row */
-#define QUIET_WAIT_MS 1	/* the most that one poll waits */
+#define QUIET_WAIT_MS 1 /* the most that one poll waits */
 
 typedef int poll_fn(struct pollfd *, nfds_t, int);
 typedef int epoll_wait_fn(int, struct epoll_event *, int, int);

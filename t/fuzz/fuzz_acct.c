@@ -11,9 +11,8 @@
 #include "np_acct.h"
 #include "np_job_cost.h"
 
-static const char topology[] =
-	"SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"
-	"SwitchName=leaf1 Level=0 Nodes=n[4-7]\n";
+static const char topology[] = "SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"
+			       "SwitchName=leaf1 Level=0 Nodes=n[4-7]\n";
 
 static void look(const struct np_acct *h, const struct np_acct_job *j)
 {

@@ -10,8 +10,8 @@
 #include "np_fabric_store.h"
 
 /* Models that between them use all there is. */
-static const char *const model[] = { "ensemble", "mixture", "queue",
-				     "mutual", "pdf" };
+static const char *const model[] = { "ensemble", "mixture", "queue", "mutual",
+				     "pdf" };
 
 static void predict(const struct np_measured_set *s, const char *name)
 {

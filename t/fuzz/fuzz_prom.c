@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char *nodes[NODES] = { "n0", "n1", "n2.rack" };
 	const struct np_prom_range r = {
-		.start = 10, .step_sec = 10, .n_steps = STEPS,
+		.start = 10,
+		.step_sec = 10,
+		.n_steps = STEPS,
 	};
 	struct np_err err = NP_ERR_INIT;
 	char other[NP_METRICS_LABEL], *text = malloc(size + 1);
@@ -26,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	if (np_prom_parse(text, size, "fuzz", "instance", nodes, NODES, &r,
-			  value, other, &err) && !err.text[0])
+			  value, other, &err) &&
+	    !err.text[0])
 		abort();
 	for (size_t i = 0; i < NODES * STEPS; i++)
 		if (!isnan(value[i]) && !isfinite(value[i]))

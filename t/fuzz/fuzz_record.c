@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "np_run_summary.h"
 #include "np_record.h"
+#include "np_run_summary.h"
 
 /* A run that may have been under any level, intervals included. */
 static void use(struct np_record *r)

@@ -44,8 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parse_choice(text);
 	n = np_saver_unpack(text, size, field);
 	for (size_t i = 0; i < n; i++)
-		if (field[i] < text || field[i] + strlen(field[i]) >=
-				       text + size)
+		if (field[i] < text ||
+		    field[i] + strlen(field[i]) >= text + size)
 			abort();
 	free(text);
 	return 0;

@@ -100,8 +100,8 @@ static void edit(struct text *t, struct np_rng *r)
 	const struct text *from = &seed[np_rng_below(r, n_seeds)];
 	size_t at = np_rng_below(r, t->size + 1), left = t->size - at;
 	uint8_t byte = np_rng_below(r, 2) ?
-		(uint8_t)odd[np_rng_below(r, sizeof(odd) - 1)] :
-		(uint8_t)np_rng_below(r, 256);
+			       (uint8_t)odd[np_rng_below(r, sizeof(odd) - 1)] :
+			       (uint8_t)np_rng_below(r, 256);
 	size_t start, n;
 
 	switch (np_rng_below(r, 4)) {

@@ -58,9 +58,10 @@ static const struct {
 	const char *name;
 	void (*make)(MPI_Comm *made);
 } ways[] = {
-	{ "allreduce", allreduce }, { "split", split },
-	{ "split_type", split_type }, { "dup", dup }, { "create", create },
-	{ "create_group", create_group }, { "cart_create", cart },
+	{ "allreduce", allreduce },   { "split", split },
+	{ "split_type", split_type }, { "dup", dup },
+	{ "create", create },	      { "create_group", create_group },
+	{ "cart_create", cart },
 };
 
 /* The first call may connect ranks, and is not counted. */

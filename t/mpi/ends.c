@@ -2,6 +2,9 @@
  * A program of one rank that ends, or treats its process, in a way of its own:
  * ends WAY.  Its status and its output are the same when it is traced.
  */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,9 +14,6 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <dirent.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <unistd.h>
 
 #define LARGE (16 << 20)

@@ -182,8 +182,7 @@ static void loose_ends(void)
 	MPI_Wait(&r, MPI_STATUS_IGNORE);
 	MPI_Isend(&sent, 1, MPI_INT, right, 71, MPI_COMM_WORLD, &r);
 	MPI_Request_free(&r);
-	MPI_Recv(&got, 1, MPI_INT, left, 71, MPI_COMM_WORLD,
-		 MPI_STATUS_IGNORE);
+	MPI_Recv(&got, 1, MPI_INT, left, 71, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	must(got == left, "free");
 	MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -320,8 +319,9 @@ int main(int argc, char **argv)
 {
 	int provided;
 
-	MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE :
-			MPI_THREAD_SINGLE, &provided);
+	MPI_Init_thread(&argc, &argv,
+			argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+			&provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	must(size == N, "it is for 4 ranks");

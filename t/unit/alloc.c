@@ -45,7 +45,10 @@ static bool fails(void)
 #define WRAP(result, name, params, args) \
 	result __real_##name params; \
 	result __wrap_##name params; \
-	result __wrap_##name params { return fails() ? NULL : __real_##name args; }
+	result __wrap_##name params \
+	{ \
+		return fails() ? NULL : __real_##name args; \
+	}
 
 WRAP(void *, malloc, (size_t size), (size))
 WRAP(void *, calloc, (size_t n, size_t size), (n, size))

@@ -17,7 +17,7 @@
 #define T_DATA_DIR "t/data"
 #endif
 
-static struct t_test *last;  /* the test that was registered last */
+static struct t_test *last;   /* the test that was registered last */
 static struct t_test **tests; /* all, by suite and line */
 static size_t n_tests;
 static char tmpdir[256];
@@ -124,8 +124,8 @@ void t_sh(const char *dir, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(cmd, sizeof(cmd), fmt, ap);
 	va_end(ap);
-	T_CHECK(asprintf(&line, "cd '%s' && D='%s' && %s", dir,
-			 t_data("store"), cmd) > 0);
+	T_CHECK(asprintf(&line, "cd '%s' && D='%s' && %s", dir, t_data("store"),
+			 cmd) > 0);
 	T_ROW(cmd, system(line) == 0);
 	free(line);
 }
@@ -164,7 +164,8 @@ static bool unknown(int argc, char **argv)
 	size_t k;
 
 	for (int i = 1; i < argc; i++) {
-		for (k = 0; k < n_tests && strcmp(tests[k]->suite, argv[i]); k++)
+		for (k = 0; k < n_tests && strcmp(tests[k]->suite, argv[i]);
+		     k++)
 			;
 		if (k < n_tests)
 			continue;

@@ -28,8 +28,10 @@ void t_register(struct t_test *test);
 	static void test_##at(void); \
 	__attribute__((constructor)) static void register_##at(void) \
 	{ \
-		static struct t_test test_ = { .file = __FILE__, .line = at, \
-					       .name = text, .run = test_##at }; \
+		static struct t_test test_ = { .file = __FILE__, \
+					       .line = at, \
+					       .name = text, \
+					       .run = test_##at }; \
 		t_register(&test_); \
 	} \
 	static void test_##at(void)

@@ -24,8 +24,10 @@ static double random_share(struct t_logp *l)
 
 static double read_clock(const struct np_clock *c)
 {
-	struct t_logp_process *p = (struct t_logp_process *)
-		((char *)c - offsetof(struct t_logp_process, clock));
+	struct t_logp_process *p =
+		(struct t_logp_process *)((char *)c -
+					  offsetof(struct t_logp_process,
+						   clock));
 
 	return p->now_sec += p->logp->tick_sec;
 }
@@ -52,10 +54,10 @@ static void logp_send(struct np_net *n, uint32_t rank, uint64_t tag,
 	to->message[i].tag = tag;
 	to->message[i].len = len;
 	to->message[i].arrives_sec = p->lost ? INFINITY :
-		start + l->o_send + late + wire;
+					       start + l->o_send + late + wire;
 	memcpy(to->message[i].head, buf,
-	       len < sizeof(to->message[i].head) ?
-	       len : sizeof(to->message[i].head));
+	       len < sizeof(to->message[i].head) ? len :
+						   sizeof(to->message[i].head));
 	p->nic_free_sec = start + l->g + wire;
 	p->now_sec += l->o_send + l->O * (double)(len - 1);
 	op->status = 0;
@@ -87,8 +89,8 @@ static void deliver(struct t_logp_process *p, size_t i, size_t j)
 	if (len > sizeof(p->message[i].head))
 		len = sizeof(p->message[i].head);
 	memcpy(p->receive[j].buf, p->message[i].head, len);
-	p->receive[j].op->status = p->message[i].len > p->receive[j].len ?
-				   -EMSGSIZE : 0;
+	p->receive[j].op->status =
+		p->message[i].len > p->receive[j].len ? -EMSGSIZE : 0;
 	memmove(&p->message[i], &p->message[i + 1],
 		(--p->n_messages - i) * sizeof(p->message[0]));
 	memmove(&p->receive[j], &p->receive[j + 1],
@@ -127,7 +129,9 @@ static unsigned logp_progress(struct np_net *n)
 }
 
 static const struct np_net_ops ops = {
-	.lost = logp_lost, .send = logp_send, .recv = logp_recv,
+	.lost = logp_lost,
+	.send = logp_send,
+	.recv = logp_recv,
 	.progress = logp_progress,
 };
 
@@ -135,7 +139,10 @@ void t_logp_init(struct t_logp *l)
 {
 	for (size_t i = 0; i < 2; i++)
 		l->process[i] = (struct t_logp_process){
-			.net.ops = &ops, .clock.now_sec = read_clock,
-			.logp = l, .now_sec = 100, .nic_free_sec = 0,
+			.net.ops = &ops,
+			.clock.now_sec = read_clock,
+			.logp = l,
+			.now_sec = 100,
+			.nic_free_sec = 0,
 		};
 }

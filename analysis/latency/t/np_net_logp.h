@@ -26,7 +26,7 @@ struct t_logp_process {
 		uint64_t tag;
 		double arrives_sec;
 		size_t len;
-		char head[16]; /* only the first bytes are transferred */
+		char head[16];	 /* only the first bytes are transferred */
 	} message[T_LOGP_QUEUE]; /* in order of arrival */
 	size_t n_messages;
 	struct {
@@ -41,7 +41,7 @@ struct t_logp_process {
 
 struct t_logp {
 	double L, o_send, o_recv, g, G;
-	uint32_t S; /* 0: no rendezvous */
+	uint32_t S;	 /* 0: no rendezvous */
 	double tick_sec; /* time of reading the clock and of a poll */
 	double noise;	 /* relative, of L */
 	uint64_t random;

@@ -7,8 +7,10 @@
 #define NODES_MAX 1024
 
 const char *const some_exchange_names[] = {
-	"halo of an 8 x 8 torus", "halo of a 4 x 4 x 4 torus",
-	"transposition by rows of 8", "butterfly",
+	"halo of an 8 x 8 torus",
+	"halo of a 4 x 4 x 4 torus",
+	"transposition by rows of 8",
+	"butterfly",
 };
 
 /* Bytes that two positions send to each other in each step of exchange i. */
@@ -22,8 +24,8 @@ static uint64_t bytes_at(size_t i, uint32_t a, uint32_t b)
 		return a / 8 == b / 8 ? 2048 : a % 8 == b % 8 ? 1024 : 0;
 	if (i == 3) /* peers differ in one bit */
 		return x & (x - 1) ? 0 : 4096;
-	for (uint32_t u = a, v = b, k = 1; k < N; u /= side, v /= side,
-		     k *= side) {
+	for (uint32_t u = a, v = b, k = 1; k < N;
+	     u /= side, v /= side, k *= side) {
 		uint32_t d = (u % side + side - v % side) % side;
 
 		distance += d < side - d ? d : side - d;
@@ -48,7 +50,8 @@ static uint64_t calc_ns(uint32_t rank)
 static bool add(struct np_graph *g, enum np_op_kind kind, uint64_t size,
 		uint32_t peer, uint32_t first_on, uint32_t end_on)
 {
-	const struct np_graph_op op = { .kind = kind, .size = size,
+	const struct np_graph_op op = { .kind = kind,
+					.size = size,
 					.peer = peer };
 	uint32_t at;
 
@@ -119,8 +122,7 @@ static uint32_t next_rank(size_t i, const bool *placed)
 	return next;
 }
 
-void some_exchange_greedy(size_t i, const struct np_topology *t,
-			  uint32_t *node)
+void some_exchange_greedy(size_t i, const struct np_topology *t, uint32_t *node)
 {
 	bool placed[N] = { false }, taken[NODES_MAX] = { false };
 	uint32_t n_nodes = np_topology_nodes(t);

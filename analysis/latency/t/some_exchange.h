@@ -5,8 +5,8 @@
 #ifndef NP_T_SOME_EXCHANGE_H
 #define NP_T_SOME_EXCHANGE_H
 
-#include "np_topology.h"
 #include "np_graph.h"
+#include "np_topology.h"
 
 #define SOME_EXCHANGE_RANKS 64
 

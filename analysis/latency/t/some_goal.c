@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "np_goal.h"
 #include "t.h"
+#include "np_goal.h"
 
 int some_goal(const char *text, size_t len, struct np_graph **out,
 	      struct np_err *err)
@@ -22,8 +22,7 @@ int some_goal(const char *text, size_t len, struct np_graph **out,
 	return rc;
 }
 
-int some_goal_file(const char *name, struct np_graph **out,
-		   struct np_err *err)
+int some_goal_file(const char *name, struct np_graph **out, struct np_err *err)
 {
 	int fd = open(t_data(name), O_RDONLY | O_CLOEXEC), rc;
 

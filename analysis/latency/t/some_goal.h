@@ -11,7 +11,6 @@ int some_goal(const char *text, size_t len, struct np_graph **out,
 	      struct np_err *err);
 
 /* The same for a file below t/data. */
-int some_goal_file(const char *name, struct np_graph **out,
-		   struct np_err *err);
+int some_goal_file(const char *name, struct np_graph **out, struct np_err *err);
 
 #endif

@@ -42,8 +42,7 @@ static void append_op(struct sequence *s, uint32_t rank, struct np_graph_op op)
 		uint32_t back = below(s, 3) ? 0 : below(s, have < 6 ? have : 6);
 
 		m->dep[m->n_deps] = (int32_t)(s->count[rank] - 1 - back);
-		m->kind[m->n_deps++] = below(s, 3) ? NP_REQUIRES :
-						     NP_IREQUIRES;
+		m->kind[m->n_deps++] = below(s, 3) ? NP_REQUIRES : NP_IREQUIRES;
 		if (m->n_deps == 3)
 			break;
 	}
@@ -74,14 +73,16 @@ static void receive(struct sequence *s, uint32_t k)
 static void step(struct sequence *s)
 {
 	uint32_t rank = below(s, s->ranks), what = below(s, 3);
-	struct np_graph_op op = { .kind = NP_OP_CALC, .size = 100 * below(s, 40) };
+	struct np_graph_op op = { .kind = NP_OP_CALC,
+				  .size = 100 * below(s, 40) };
 
 	if (what == 0) {
 		append_op(s, rank, op);
 	} else if (what == 1 || !s->n_waiting) {
-		op = (struct np_graph_op){ .kind = NP_OP_SEND, .tag = below(s, 2),
-				     .peer = below(s, s->ranks),
-				     .size = below(s, 5) * 250 };
+		op = (struct np_graph_op){ .kind = NP_OP_SEND,
+					   .tag = below(s, 2),
+					   .peer = below(s, s->ranks),
+					   .size = below(s, 5) * 250 };
 		append_op(s, rank, op);
 		s->to[s->n_waiting] = op.peer;
 		op.peer = rank;
@@ -106,15 +107,14 @@ static void build(const struct sequence *s, uint32_t rank, struct np_graph *g)
 			abort();
 		for (size_t d = 0; d < m->n_deps; d++)
 			if (first + m->dep[d] >= 0 &&
-			    np_graph_depend(g, x,
-					    (uint32_t)(first + m->dep[d]),
+			    np_graph_depend(g, x, (uint32_t)(first + m->dep[d]),
 					    m->kind[d], NULL))
 				abort();
 	}
 }
 
 static struct sequence *new_story(struct np_rng *rng, uint32_t n_ranks,
-			       uint32_t before)
+				  uint32_t before)
 {
 	struct sequence *s = calloc(1, sizeof(*s));
 
@@ -146,12 +146,13 @@ struct np_graph *some_loop(uint64_t seed, uint32_t n_ranks, uint32_t n_ops,
 	if (np_graph_new("some", n_ranks, &g, NULL))
 		abort();
 	for (int i = 0; i < 3; i++)
-		s[i] = new_story(rng, n_ranks,
-				 i && times > 1 ? 6 : 0);
+		s[i] = new_story(rng, n_ranks, i && times > 1 ? 6 : 0);
 	if (times > 1 && n_ranks > 1) { /* received one iteration later */
-		struct np_graph_op op = { .kind = NP_OP_SEND, .tag = 7,
-					  .peer = 1, .size = 300 };
-		struct np_graph_op recv = { .kind = NP_OP_RECV, .tag = 7,
+		struct np_graph_op op = {
+			.kind = NP_OP_SEND, .tag = 7, .peer = 1, .size = 300
+		};
+		struct np_graph_op recv = { .kind = NP_OP_RECV,
+					    .tag = 7,
 					    .size = 300 };
 
 		append_op(s[0], 0, op);

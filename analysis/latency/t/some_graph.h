@@ -11,7 +11,6 @@
  */
 struct np_graph *some_graph(uint64_t seed, uint32_t n_ranks, uint32_t n_ops);
 
-
 /*
  * The same with a beginning, equal iterations and an end, each of n_ops
  * operations or slightly more.

@@ -39,7 +39,8 @@ static void cost(const struct lp *p, enum np_loggps_param what, double times,
 {
 	const struct np_loggps *net = &p->opt->net;
 	double each = what == NP_LOGGPS_L ? net->L_ns :
-		      what == NP_LOGGPS_o ? net->o_ns : net->G_ns;
+		      what == NP_LOGGPS_o ? net->o_ns :
+					    net->G_ns;
 
 	*a += what == p->opt->x ? 0 : times * each;
 	*b += what == p->opt->x ? times : 0;
@@ -83,8 +84,8 @@ static void operation(const struct lp *p, uint32_t r, uint32_t i)
 	row(p, var(p, r, i, START), var(p, r, i, POST), 0, 0);
 	row(p, T, var(p, r, i, END), 0, 0);
 	if (op.kind == NP_OP_CALC)
-		row(p, var(p, r, i, END), var(p, r, i, START),
-		    (double)op.size, 0);
+		row(p, var(p, r, i, END), var(p, r, i, START), (double)op.size,
+		    0);
 	else
 		message(p, r, i, &op);
 	for (size_t n = 0; np_graph_dep(p->g, r, i, n, &y, &kind); n++) {
@@ -92,8 +93,11 @@ static void operation(const struct lp *p, uint32_t r, uint32_t i)
 
 		np_graph_op(p->g, r, y, &on);
 		row(p, var(p, r, i, POST),
-		    var(p, r, y, kind == NP_REQUIRES ? END :
-			on.kind == NP_OP_RECV ? POST : START), 0, 0);
+		    var(p, r, y,
+			kind == NP_REQUIRES   ? END :
+			on.kind == NP_OP_RECV ? POST :
+						START),
+		    0, 0);
 	}
 }
 
@@ -111,8 +115,8 @@ void some_lp(const struct np_graph *g, const struct np_tolerance_opt *opt,
 		double low = i == X ? x : 0, high = i == X ? x : 1e300;
 		double target = i == T;
 
-		Clp_addColumns(p.clp, 1, &low, &high, &target,
-			       (int[]){ 0, 0 }, NULL, NULL);
+		Clp_addColumns(p.clp, 1, &low, &high, &target, (int[]){ 0, 0 },
+			       NULL, NULL);
 	}
 	for (uint32_t r = 0; r < n; r++)
 		for (uint32_t i = 0; i < np_graph_rank_ops(g, r); i++)

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "np_trace_write.h"
 #include "t.h"
+#include "np_trace_write.h"
 
 static char path[512];
 

@@ -22,7 +22,7 @@ struct play {
 	struct {
 		uint64_t what[2 * MAX_SIZE], bytes[2 * MAX_SIZE];
 		size_t n, taken;
-	} *way;
+	} * way;
 	uint64_t sent;
 	bool wrong;
 };
@@ -36,9 +36,10 @@ static void plan(struct play *p, uint32_t size)
 		c.size = size;
 		T_CHECK(!np_collective_steps(&c, &p->steps[r]));
 		p->knows[r] = c.collective == NP_BCAST ||
-			      c.collective == NP_SCATTER ||
-			      c.collective == NP_SCATTERV ?
-			      (r == c.root) : 1ull << r;
+					      c.collective == NP_SCATTER ||
+					      c.collective == NP_SCATTERV ?
+				      (r == c.root) :
+				      1ull << r;
 	}
 }
 
@@ -136,8 +137,9 @@ static bool works(enum np_collective c, enum np_algorithm a, uint32_t size,
 	bool ok, moved = true;
 
 	p->way = calloc(MAX_SIZE * MAX_SIZE, sizeof(*p->way));
-	p->call = (struct np_collective_call){ .collective = c,
-		.algorithm = a, .root = root, .bytes = bytes };
+	p->call = (struct np_collective_call){
+		.collective = c, .algorithm = a, .root = root, .bytes = bytes
+	};
 	plan(p, size);
 	while (moved) {
 		moved = false;
@@ -174,9 +176,9 @@ T_TEST("every algorithm takes all data where they belong, 1 to 33 ranks")
 				snprintf(name, sizeof(name),
 					 "%s, algorithm %d, %u ranks",
 					 np_collective_name(c), a, n);
-				T_ROW(name, works(c, a, n, root,
-						  c == NP_BARRIER ? 0 : 1001,
-						  &sent));
+				T_ROW(name,
+				      works(c, a, n, root,
+					    c == NP_BARRIER ? 0 : 1001, &sent));
 			}
 }
 
@@ -197,14 +199,13 @@ static const struct {
 	  8 * 7 * 10 },
 	{ "allgather by dissemination", NP_ALLGATHER, NP_DISSEMINATION, 6, 10,
 	  6 * 5 * 10 },
-	{ "allreduce in a ring", NP_ALLREDUCE, NP_RING, 4, 1000,
-	  2 * 3 * 1000 },
-	{ "allreduce by doubling", NP_ALLREDUCE, NP_RECURSIVE_DOUBLING, 8,
-	  1000, 8 * 3 * 1000 },
+	{ "allreduce in a ring", NP_ALLREDUCE, NP_RING, 4, 1000, 2 * 3 * 1000 },
+	{ "allreduce by doubling", NP_ALLREDUCE, NP_RECURSIVE_DOUBLING, 8, 1000,
+	  8 * 3 * 1000 },
 	{ "allreduce by doubling of 6", NP_ALLREDUCE, NP_RECURSIVE_DOUBLING, 6,
 	  1000, (2 + 8 + 2) * 1000 },
-	{ "reduce_scatter by halving", NP_REDUCE_SCATTER,
-	  NP_RECURSIVE_DOUBLING, 8, 800, 8 * 700 },
+	{ "reduce_scatter by halving", NP_REDUCE_SCATTER, NP_RECURSIVE_DOUBLING,
+	  8, 800, 8 * 700 },
 	{ "alltoall in pairs", NP_ALLTOALL, NP_RING, 6, 10, 6 * 5 * 10 },
 	{ "alltoall by Bruck", NP_ALLTOALL, NP_DISSEMINATION, 8, 10,
 	  8 * 3 * 4 * 10 },
@@ -227,7 +228,10 @@ T_TEST("unequal sizes are those of each rank")
 {
 	const uint64_t blocks[] = { 1, 20, 300, 4000 };
 	struct np_collective_call c = { .collective = NP_ALLGATHER,
-		.algorithm = NP_RING, .rank = 1, .size = 4, .blocks = blocks };
+					.algorithm = NP_RING,
+					.rank = 1,
+					.size = 4,
+					.blocks = blocks };
 	struct np_steps s = { 0 };
 
 	T_CHECK(!np_collective_steps(&c, &s));
@@ -269,8 +273,10 @@ T_TEST("choices are accepted, or rejected with a message")
 		snprintf(text, sizeof(text), "%s", choices[i].text);
 		rc = np_choices_add(text, &c, &err);
 
-		T_ROW(choices[i].name, choices[i].err ?
-		      rc < 0 && strstr(err.text, choices[i].err) : !rc);
+		T_ROW(choices[i].name,
+		      choices[i].err ?
+			      rc < 0 && strstr(err.text, choices[i].err) :
+			      !rc);
 	}
 	T_CHECK(np_choices_pick(&c, NP_ALLREDUCE, 4, 1) == NP_RING);
 	T_CHECK(np_choices_pick(&c, NP_BCAST, 4, 65536) == NP_LINEAR);
@@ -285,6 +291,8 @@ T_TEST("every default algorithm exists")
 	for (int c = 0; c < NP_N_COLLECTIVES; c++)
 		for (uint32_t n = 1; n < 40; n++)
 			for (uint64_t b = 0; b < 40; b++)
-				T_CHECK(np_algorithm_does(np_choices_pick(NULL,
-					c, n, (1ull << b) - 1), c));
+				T_CHECK(np_algorithm_does(
+					np_choices_pick(NULL, c, n,
+							(1ull << b) - 1),
+					c));
 }

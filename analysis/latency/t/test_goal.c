@@ -123,7 +123,7 @@ T_TEST("invalid graphs are rejected with line and rank")
 		struct np_graph *g = NULL;
 		int rc = some_goal(bad[i].text, strlen(bad[i].text), &g, &err);
 		bool as_expected = (rc == -EINVAL || rc == -ERANGE) &&
-			       strstr(err.text, bad[i].says);
+				   strstr(err.text, bad[i].says);
 
 		if (!as_expected)
 			fprintf(stderr, "%s\n", err.text);
@@ -149,8 +149,10 @@ static const struct {
 	  "num_ranks\t2 rank 1{recv 8b from 0}rank 0{send 8 b to 1 tag 0}",
 	  "num_ranks 2\n\nrank 0 {\nl1: send 8b to 1 tag 0\n}\n\n"
 	  "rank 1 {\nl1: recv 8b from 0 tag 0\n}\n" },
-	{ "comments", "// one\nnum_ranks 1 /* two\n * three */ rank 0 { // x }\n"
-	  "calc /**/ 7 }//", "num_ranks 1\n\nrank 0 {\nl1: calc 7\n}\n" },
+	{ "comments",
+	  "// one\nnum_ranks 1 /* two\n * three */ rank 0 { // x }\n"
+	  "calc /**/ 7 }//",
+	  "num_ranks 1\n\nrank 0 {\nl1: calc 7\n}\n" },
 	{ "a dependency before what it names",
 	  "num_ranks 1 rank 0 { b requires a a: calc 1 b: calc 2 }",
 	  "num_ranks 1\n\nrank 0 {\nl1: calc 1\nl2: calc 2\nl2 requires l1\n"
@@ -306,7 +308,8 @@ T_TEST("other tools keep the messages of communicators apart")
 		T_CHECK(!np_graph_add(g, &op[i], NULL, NULL));
 	T_CHECK(!np_graph_finish(g, NULL));
 	text = written(g, &len);
-	T_CHECK(!strcmp(text, "num_ranks 1\n\nrank 0 {\n"
+	T_CHECK(!strcmp(text,
+			"num_ranks 1\n\nrank 0 {\n"
 			"l1: send 1b to 0 tag 1\nl2: send 2b to 0 tag 0\n"
 			"l3: recv 2b from 0 tag 0\nl4: recv 1b from 0 tag 1\n"
 			"}\n"));
@@ -383,8 +386,11 @@ static void put_rank(struct bytes *b, const struct np_graph *g, uint32_t rank)
 
 		np_graph_op(g, rank, i, &op);
 		put(b, 0, 4);
-		put(b, op.kind == NP_OP_SEND ? 1 : op.kind == NP_OP_RECV ? 2 :
-								      3, 1);
+		put(b,
+		    op.kind == NP_OP_SEND ? 1 :
+		    op.kind == NP_OP_RECV ? 2 :
+					    3,
+		    1);
 		put(b, op.peer, 4);
 		put(b, op.size, 8);
 		put(b, op.tag, 4);
@@ -467,8 +473,7 @@ T_TEST("damaged binary files are rejected")
 		  "operation 0 of type 4, expected 1 to 3" },
 		{ "many that wait for it", FIRST_OP(2) + 23, UINT32_MAX, 4,
 		  "rank 0: dependencies of number" },
-		{ "an appendix beyond", FIRST_OP(2) + 35, UINT32_MAX, 4,
-		  NULL },
+		{ "an appendix beyond", FIRST_OP(2) + 35, UINT32_MAX, 4, NULL },
 	};
 	struct np_graph *g = some_graph(2, 2, 40), *again = NULL;
 	struct bytes *b = binary(g);
@@ -482,9 +487,9 @@ T_TEST("damaged binary files are rejected")
 		put(d, damage[i].v, damage[i].n);
 		d->n = b->n;
 		if (damage[i].says)
-			T_ROW(damage[i].name, some_goal((char *)d->at, d->n,
-			      &again, &err) && strstr(err.text,
-						      damage[i].says));
+			T_ROW(damage[i].name,
+			      some_goal((char *)d->at, d->n, &again, &err) &&
+				      strstr(err.text, damage[i].says));
 		else if (!some_goal((char *)d->at, d->n, &again, &err))
 			np_graph_free(again);
 		free(d);

@@ -53,8 +53,8 @@ T_TEST("impossible operations are rejected with file, line and rank")
 		T_CHECK(!np_graph_rank(g, 1, NULL, NULL));
 		T_ROW(refused[i].name,
 		      np_graph_add(g, &refused[i].op, NULL, &err) ==
-			      refused[i].rc &&
-		      strstr(err.text, refused[i].says));
+				      refused[i].rc &&
+			      strstr(err.text, refused[i].says));
 		np_graph_free(g);
 	}
 }
@@ -79,7 +79,8 @@ T_TEST("a rank may appear only once")
 
 T_TEST("times do not overflow")
 {
-	const struct np_graph_op half = { NP_OP_CALC, NP_GRAPH_MAX_SIZE / 2 + 1 };
+	const struct np_graph_op half = { NP_OP_CALC,
+					  NP_GRAPH_MAX_SIZE / 2 + 1 };
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g = graph(1);
 
@@ -158,7 +159,8 @@ static const struct {
 };
 
 /* Parses "1.7.2 ..." as operations of a kind. */
-static size_t parse(const char *text, enum np_op_kind kind, struct np_graph_op *out)
+static size_t parse(const char *text, enum np_op_kind kind,
+		    struct np_graph_op *out)
 {
 	size_t n = 0;
 
@@ -222,11 +224,12 @@ T_TEST("sends and receives match as in MPI")
 				 "%s%u", k ? " " : "", (unsigned)send.size);
 		}
 		if (matches[i].meets)
-			T_ROW(matches[i].name, !rc &&
-			      !strcmp(got, matches[i].meets));
+			T_ROW(matches[i].name,
+			      !rc && !strcmp(got, matches[i].meets));
 		else
-			T_ROW(matches[i].name, rc == -EINVAL &&
-			      strstr(err.text, " has no matching "));
+			T_ROW(matches[i].name,
+			      rc == -EINVAL &&
+				      strstr(err.text, " has no matching "));
 		np_graph_free(g);
 	}
 }

@@ -66,9 +66,11 @@ static const struct {
 } nets[] = {
 	{ "latency", { 700, 50, 0.5, 800, false }, NP_LOGGPS_L },
 	{ "latency, nothing else costs",
-	  { 0, 0, 0, NP_LOGGPS_NO_RENDEZVOUS, true }, NP_LOGGPS_L },
+	  { 0, 0, 0, NP_LOGGPS_NO_RENDEZVOUS, true },
+	  NP_LOGGPS_L },
 	{ "latency, uneven numbers",
-	  { 700, 51.3, 0.1, NP_LOGGPS_NO_RENDEZVOUS, true }, NP_LOGGPS_L },
+	  { 700, 51.3, 0.1, NP_LOGGPS_NO_RENDEZVOUS, true },
+	  NP_LOGGPS_L },
 	{ "overhead", { 700, 50, 0.5, 800, true }, NP_LOGGPS_o },
 	{ "time per byte", { 700, 50, 0.5, 800, false }, NP_LOGGPS_G },
 };
@@ -141,8 +143,7 @@ static struct np_graph *new_chain(const struct chain *c)
 		for (uint32_t i = 0; i < 3 * c->times; i++) {
 			uint32_t k = (i + 2 * c->ahead) % 3, x;
 
-			if ((k == 0 && r == 0) ||
-			    (k == 2 && r + 1 == c->ranks))
+			if ((k == 0 && r == 0) || (k == 2 && r + 1 == c->ranks))
 				continue;
 			if (np_graph_add(g, &op[k], &x, NULL) ||
 			    np_graph_depend(g, x, prev, NP_REQUIRES, NULL))
@@ -219,8 +220,7 @@ static struct np_graph *new_row(uint32_t steps)
 
 			for (uint32_t k = 0; k < 4; k++) {
 				op = (struct np_graph_op){
-					.kind = k < 2 ? NP_OP_SEND :
-							NP_OP_RECV,
+					.kind = k < 2 ? NP_OP_SEND : NP_OP_RECV,
 					.peer = r + (k & 1 ? 1 : -1u),
 				};
 				if (op.peer >= 8)
@@ -230,11 +230,11 @@ static struct np_graph *new_row(uint32_t steps)
 						NULL);
 			}
 			op = (struct np_graph_op){ .size = r == 0 ? 1000 :
-						   r == 7 ? 1001 : 10 };
+							   r == 7 ? 1001 :
+								    10 };
 			np_graph_add(g, &op, &x, NULL);
 			while (n--)
-				np_graph_depend(g, x, on[n], NP_REQUIRES,
-						NULL);
+				np_graph_depend(g, x, on[n], NP_REQUIRES, NULL);
 		}
 		op = (struct np_graph_op){ .size = r ? 0 : 1000000000 };
 		np_graph_add(g, &op, &x, NULL);

@@ -56,13 +56,17 @@ static void add_block(const struct truth *t, struct np_rng *r, uint32_t b)
 	double apart = fmax(t->o_send, t->g), d = trip(t, 1) + t->g;
 
 	for (uint32_t bytes = 1; bytes <= 1u << 20; bytes *= 2)
-		add(t, r, (struct np_loggps_sample){
-			b, 1, bytes, 0, trip(t, bytes) });
-	add(t, r, (struct np_loggps_sample){
-		b, MESSAGES, 1, 0, trip(t, 1) + (MESSAGES - 1) * apart });
+		add(t, r,
+		    (struct np_loggps_sample){ b, 1, bytes, 0,
+					       trip(t, bytes) });
+	add(t, r,
+	    (struct np_loggps_sample){ b, MESSAGES, 1, 0,
+				       trip(t, 1) + (MESSAGES - 1) * apart });
 	/* Pauses are exact. */
-	add(t, r, (struct np_loggps_sample){
-		b, MESSAGES, 1, 0, trip(t, 1) + (MESSAGES - 1) * t->o_send });
+	add(t, r,
+	    (struct np_loggps_sample){ b, MESSAGES, 1, 0,
+				       trip(t, 1) +
+					       (MESSAGES - 1) * t->o_send });
 	sample[n_samples - 1].delay_sec = d;
 	sample[n_samples - 1].sec += (MESSAGES - 1) * d;
 	add(t, r, (struct np_loggps_sample){ b, 0, 0, 0, t->o_recv });
@@ -74,13 +78,14 @@ static void add_overheads(const struct truth *t, struct np_rng *r, uint32_t b,
 {
 	double d = 2 * trip(t, bytes);
 
-	add(t, r, (struct np_loggps_sample){
-		b, MESSAGES, bytes, 0, trip(t, bytes) +
-		(MESSAGES - 1) * (t->o_send + copy_sec) });
+	add(t, r,
+	    (struct np_loggps_sample){
+		    b, MESSAGES, bytes, 0,
+		    trip(t, bytes) + (MESSAGES - 1) * (t->o_send + copy_sec) });
 	sample[n_samples - 1].delay_sec = d;
 	sample[n_samples - 1].sec += (MESSAGES - 1) * d;
-	add(t, r, (struct np_loggps_sample){
-		b, 0, bytes, 0, t->o_recv + copy_sec });
+	add(t, r,
+	    (struct np_loggps_sample){ b, 0, bytes, 0, t->o_recv + copy_sec });
 }
 
 static void measure(const struct truth *t, uint32_t blocks, const char *name)
@@ -141,16 +146,18 @@ T_TEST("known parameters are recovered")
 		T_ROW(known[i].name,
 		      np_loggps_fit(sample, n_samples, &f, NULL) == 0);
 		T_ROW(known[i].name, f.n_blocks == 30 && f.n_sizes == 21 &&
-		      f.bytes_min == 1 && f.bytes_max == 1 << 20);
+					     f.bytes_min == 1 &&
+					     f.bytes_max == 1 << 20);
 		T_ROW(known[i].name, near(&f.L, t->L, within));
 		T_ROW(known[i].name, near(&f.o_send, t->o_send, within));
 		T_ROW(known[i].name, near(&f.o_recv, t->o_recv, within));
 		T_ROW(known[i].name, near(&f.g, t->g, within));
 		T_ROW(known[i].name, near(&f.G, t->G, within));
-		T_ROW(known[i].name, f.S == known[i].step_s &&
-		      f.S_above == 2 * f.S);
-		T_ROW(known[i].name, !f.S || near(&f.step,
-			2 * (t->o_send + t->L + t->o_recv), 2 * within));
+		T_ROW(known[i].name,
+		      f.S == known[i].step_s && f.S_above == 2 * f.S);
+		T_ROW(known[i].name,
+		      !f.S || near(&f.step, 2 * (t->o_send + t->L + t->o_recv),
+				   2 * within));
 	}
 }
 
@@ -165,12 +172,13 @@ T_TEST("the overhead per byte is that of messages without rendezvous")
 	struct np_loggps_fit f;
 
 	measure(&t, 5, "copies");
-	T_CHECK(!np_loggps_fit(sample, n_samples, &f, NULL) &&
-		f.O.value == 0 && f.O.high == 0);
+	T_CHECK(!np_loggps_fit(sample, n_samples, &f, NULL) && f.O.value == 0 &&
+		f.O.high == 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++)
 		for (uint32_t b = 0; b < 5; b++)
-			add_overheads(&t, r, b, sizes[i], sizes[i] > t.S ?
-				      1e-3 : 0.3e-9 * (sizes[i] - 1));
+			add_overheads(&t, r, b, sizes[i],
+				      sizes[i] > t.S ? 1e-3 :
+						       0.3e-9 * (sizes[i] - 1));
 	T_CHECK(!np_loggps_fit(sample, n_samples, &f, NULL) &&
 		t_close(f.O.value, 0.3e-9, 1e-6) && f.O.low <= f.O.value &&
 		f.O.value <= f.O.high);
@@ -221,9 +229,12 @@ static const struct {
 	size_t n;
 	double low, high; /* of 1 .. n */
 } ranks[] = {
-	{ "one", 1, 1, 1 },	  { "five: all of them", 5, 1, 5 },
-	{ "six: all of them", 6, 1, 6 }, { "nine", 9, 2, 8 },
-	{ "twenty", 20, 6, 15 },  { "thirty", 30, 10, 21 },
+	{ "one", 1, 1, 1 },
+	{ "five: all of them", 5, 1, 5 },
+	{ "six: all of them", 6, 1, 6 },
+	{ "nine", 9, 2, 8 },
+	{ "twenty", 20, 6, 15 },
+	{ "thirty", 30, 10, 21 },
 	{ "a hundred", 100, 40, 61 },
 };
 
@@ -243,10 +254,12 @@ T_TEST("intervals of medians match the tables")
 		}
 		T_ROW(ranks[i].name,
 		      !np_loggps_fit(sample, n_samples, &f, NULL) &&
-		      t_close(f.o_recv.low, 1e-9 * ranks[i].low, 1e-9) &&
-		      t_close(f.o_recv.high, 1e-9 * ranks[i].high, 1e-9) &&
-		      t_close(f.o_recv.value,
-			      5e-10 * (double)(ranks[i].n + 1), 1e-9));
+			      t_close(f.o_recv.low, 1e-9 * ranks[i].low,
+				      1e-9) &&
+			      t_close(f.o_recv.high, 1e-9 * ranks[i].high,
+				      1e-9) &&
+			      t_close(f.o_recv.value,
+				      5e-10 * (double)(ranks[i].n + 1), 1e-9));
 	}
 	np_rng_free(r);
 }
@@ -297,13 +310,13 @@ T_TEST("a block without all kinds is excluded")
 		n_samples--;
 		T_ROW(lacking[i].name,
 		      np_loggps_fit(sample, n_samples, &f, NULL) == 0 &&
-		      f.n_blocks == 9);
+			      f.n_blocks == 9);
 	}
 }
 
 static const struct {
 	const char *name;
-	size_t at; /* this sample of ten good blocks ... */
+	size_t at;		    /* this sample of ten good blocks ... */
 	struct np_loggps_sample is; /* ... is replaced by this one */
 	int rc;
 } refused[] = {
@@ -352,8 +365,11 @@ T_TEST("a message takes no less than its overheads")
 T_TEST("graphs are computed with what was measured")
 {
 	struct np_loggps_fit f = {
-		.L = { 2e-6, 1e-6, 3e-6 }, .o_send = { 1e-6 },
-		.o_recv = { 3e-6 }, .G = { 1e-10 }, .O = { 5e-11 },
+		.L = { 2e-6, 1e-6, 3e-6 },
+		.o_send = { 1e-6 },
+		.o_recv = { 3e-6 },
+		.G = { 1e-10 },
+		.O = { 5e-11 },
 	};
 	struct np_loggps net;
 

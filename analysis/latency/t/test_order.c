@@ -45,11 +45,15 @@ static uint32_t children_from(uint32_t r)
 static void broadcast(FILE *f, uint32_t r, uint32_t n)
 {
 	if (r)
-		fprintf(f, "a: recv 1024b from %u\nb: calc 700\n"
-			"b requires a\n", r - children_from(r) / 2);
+		fprintf(f,
+			"a: recv 1024b from %u\nb: calc 700\n"
+			"b requires a\n",
+			r - children_from(r) / 2);
 	for (uint32_t k = children_from(r); r + k < n; k *= 2)
-		fprintf(f, r ? "c%u: send 1024b to %u\nc%u requires b\n" :
-			"c%u: send 1024b to %u\n", k, r + k, k);
+		fprintf(f,
+			r ? "c%u: send 1024b to %u\nc%u requires b\n" :
+			    "c%u: send 1024b to %u\n",
+			k, r + k, k);
 }
 
 static void reduce(FILE *f, uint32_t r, uint32_t n)
@@ -59,8 +63,10 @@ static void reduce(FILE *f, uint32_t r, uint32_t n)
 	for (; k < n && !(r & k); k *= 2) {
 		if (r + k >= n)
 			continue;
-		fprintf(f, "a%u: recv 1024b from %u\nb%u: calc 300\n"
-			"b%u requires a%u\n", k, r + k, k, k, k);
+		fprintf(f,
+			"a%u: recv 1024b from %u\nb%u: calc 300\n"
+			"b%u requires a%u\n",
+			k, r + k, k, k, k);
 		if (last)
 			fprintf(f, "a%u requires b%u\n", k, last);
 		last = k;
@@ -112,8 +118,10 @@ static void ring(FILE *f, uint32_t r, uint32_t n)
 				k - 1);
 	}
 	for (uint32_t k = 0; !r && k < 64; k++)
-		fprintf(f, k ? "r%u: recv 1b from %u\nr%u requires r%u\n" :
-			"r%u: recv 1b from %u\n", k, n - 1, k, k - 1);
+		fprintf(f,
+			k ? "r%u: recv 1b from %u\nr%u requires r%u\n" :
+			    "r%u: recv 1b from %u\n",
+			k, n - 1, k, k - 1);
 }
 
 static char *program(void (*rank)(FILE *f, uint32_t r, uint32_t n), uint32_t n)
@@ -171,13 +179,14 @@ T_TEST("times equal those of LogGOPSim, to the nanosecond")
 
 		for (int k = 0; k < 2; k++) {
 			struct np_tolerance_opt opt = {
-				.net = nets[k], .one_cpu = true,
+				.net = nets[k],
+				.one_cpu = true,
 				.one_link = true,
 			};
 
 			T_ROW(published[i].name,
 			      run_time(text, &opt, nets[k].L_ns, NULL) ==
-			      published[i].ns[k]);
+				      published[i].ns[k]);
 		}
 		free(text);
 	}
@@ -203,8 +212,7 @@ static char *many_to_one(unsigned n, unsigned bytes)
 T_TEST("eight messages to one receiver take eight times as long")
 {
 	struct np_tolerance_opt opt = {
-		.net = { .L_ns = 100, .G_ns = 1,
-			 .S = NP_LOGGPS_NO_RENDEZVOUS },
+		.net = { .L_ns = 100, .G_ns = 1, .S = NP_LOGGPS_NO_RENDEZVOUS },
 	};
 	char *eight = many_to_one(8, 1000), *one = many_to_one(1, 1000);
 	double slope;
@@ -219,8 +227,8 @@ T_TEST("eight messages to one receiver take eight times as long")
 	/* Next to a large message that began before it, and after one. */
 	T_CHECK(run_time("num_ranks 3 rank 0 { recv 10b from 1 recv 5000b "
 			 "from 2 } rank 1 { a: calc 50 b: send 10b to 0 "
-			 "b requires a } rank 2 { send 5000b to 0 }", &opt, 1,
-			 NULL) == 5110);
+			 "b requires a } rank 2 { send 5000b to 0 }",
+			 &opt, 1, NULL) == 5110);
 	free(eight);
 	free(one);
 }
@@ -240,7 +248,10 @@ T_TEST("a processor executes one operation at a time, an adapter keeps its gap")
 		"num_ranks 3 rank 0 { recv 100b from 1 recv 100b from 2 } "
 		"rank 1 { send 100b to 0 } rank 2 { send 100b to 0 }";
 	struct np_tolerance_opt opt = {
-		.net = { .L_ns = 1000, .o_ns = 10, .G_ns = 1, .g_ns = 200,
+		.net = { .L_ns = 1000,
+			 .o_ns = 10,
+			 .G_ns = 1,
+			 .g_ns = 200,
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 	};
 
@@ -274,12 +285,13 @@ T_TEST("exclusive resources form no cycle and make nothing faster")
 	size_t bad = 0, slower = 0;
 
 	for (uint64_t seed = 0; seed < 300; seed++) {
-		struct np_graph *g = some_graph(seed, 1 + seed % 6,
-						4 + (uint32_t)seed % 90);
+		struct np_graph *g =
+			some_graph(seed, 1 + seed % 6, 4 + (uint32_t)seed % 90);
 		struct np_tolerance_opt opt = {
 			.net = { .L_ns = seed % 3 * 350,
 				 .o_ns = seed % 4 < 3 ? 0 : 50,
-				 .G_ns = seed % 5 * 0.1, .g_ns = 10,
+				 .G_ns = seed % 5 * 0.1,
+				 .g_ns = 10,
 				 .S = NP_LOGGPS_NO_RENDEZVOUS },
 			.x = (enum np_loggps_param)(seed % 3),
 		};
@@ -325,9 +337,13 @@ T_TEST("messages of each pair of ranks on the critical path")
 		struct np_graph *g = some_graph(seed, 2 + seed % 6,
 						20 + (uint32_t)seed % 90);
 		struct np_tolerance_opt opt = {
-			.net = { .L_ns = 351.7, .o_ns = 21.3, .G_ns = 0.117,
-				 .S = NP_LOGGPS_NO_RENDEZVOUS, .g_ns = 9.1 },
-			.one_cpu = seed % 3 == 1, .one_link = seed % 3 > 0,
+			.net = { .L_ns = 351.7,
+				 .o_ns = 21.3,
+				 .G_ns = 0.117,
+				 .S = NP_LOGGPS_NO_RENDEZVOUS,
+				 .g_ns = 9.1 },
+			.one_cpu = seed % 3 == 1,
+			.one_link = seed % 3 > 0,
 		};
 		struct np_tolerance *t;
 		struct np_runtime r;
@@ -363,8 +379,8 @@ T_TEST("detours lengthen the work that they interrupt")
 	static const struct {
 		double t, length, end;
 	} rows[] = {
-		{ 0, 100, 100 }, { 0, 101, 151 }, { 110, 0, 150 },
-		{ 150, 49, 199 }, { 140, 60, 220 }, { 0, 1500, 2100 },
+		{ 0, 100, 100 },      { 0, 101, 151 },	{ 110, 0, 150 },
+		{ 150, 49, 199 },     { 140, 60, 220 }, { 0, 1500, 2100 },
 		{ 1000, 1500, 3100 },
 	};
 	struct np_detours d = { .n = 0 };
@@ -379,8 +395,10 @@ T_TEST("detours lengthen the work that they interrupt")
 		if (np_detours_end(&d, 0, t, 0) > t + 11)
 			at = np_detours_end(&d, 0, t, 0) - 150;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
-		T_ROW("work and detours", fabs(np_detours_end(&d, 0, at +
-			rows[i].t, rows[i].length) - at - rows[i].end) < 1e-6);
+		T_ROW("work and detours",
+		      fabs(np_detours_end(&d, 0, at + rows[i].t,
+					  rows[i].length) -
+			   at - rows[i].end) < 1e-6);
 	np_detours_free(&d);
 }
 
@@ -389,23 +407,28 @@ T_TEST("invalid files of detours are rejected")
 	static const struct {
 		const char *name, *text;
 	} bad[] = {
-		{ "no detour", "# none\n" }, { "one number", "100\n" },
+		{ "no detour", "# none\n" },
+		{ "one number", "100\n" },
 		{ "not in order", "100 5\n50 5\n" },
-		{ "below 0", "-1 5\n" }, { "no work", "0 10\n5 10\n" },
-		{ "a word", "100 5 more\n" }, { "not a number", "nan 5\n" },
-		{ "infinity", "100 inf\n" }, { "hexadecimal", "0x10 5\n" },
+		{ "below 0", "-1 5\n" },
+		{ "no work", "0 10\n5 10\n" },
+		{ "a word", "100 5 more\n" },
+		{ "not a number", "nan 5\n" },
+		{ "infinity", "100 inf\n" },
+		{ "hexadecimal", "0x10 5\n" },
 		{ "beyond all numbers", "100 1e400\n" },
-		{ "a plus sign", "+100 5\n" }, { "two in one", "100.5.5\n" },
+		{ "a plus sign", "+100 5\n" },
+		{ "two in one", "100.5.5\n" },
 		{ "more behind a number", "100 5ns\n" },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_detours d = { .n = 0 };
-		FILE *f = fmemopen((char *)bad[i].text, strlen(bad[i].text),
-				   "r");
+		FILE *f =
+			fmemopen((char *)bad[i].text, strlen(bad[i].text), "r");
 
-		T_ROW(bad[i].name, np_detours_read(f, "noise", &d, NULL) ==
-				   -EINVAL);
+		T_ROW(bad[i].name,
+		      np_detours_read(f, "noise", &d, NULL) == -EINVAL);
 		np_detours_free(&d);
 		fclose(f);
 	}

@@ -44,7 +44,8 @@ T_TEST("a placement is never worse than the one before")
 		struct np_graph *g = some_graph(seed, 6, 60);
 		uint32_t node[] = { 0, 2, 4, 6, 8, 10 }, seen = 0, two = 0;
 		const struct np_tolerance_opt opt = {
-			.net = { .L_ns = 3000, .o_ns = 10,
+			.net = { .L_ns = 3000,
+				 .o_ns = 10,
 				 .S = NP_LOGGPS_NO_RENDEZVOUS },
 			.placed = { t, node, 3000, 100, false },
 		};
@@ -97,7 +98,8 @@ T_TEST("up to seven ranks: the best of all placements")
 		struct np_graph *g = some_graph(seed, n, 40);
 		uint32_t node[] = { 0, 1, 2, 3, 4, 5, 6, 7 }, all[8];
 		struct np_tolerance_opt opt = {
-			.net = { .L_ns = 3000, .o_ns = 10,
+			.net = { .L_ns = 3000,
+				 .o_ns = 10,
 				 .S = NP_LOGGPS_NO_RENDEZVOUS },
 			.placed = { t, all, 3000, 100, false },
 		};
@@ -126,7 +128,8 @@ static bool beats_greedy(size_t i, const struct np_topology *t)
 	struct np_graph *g = some_exchange(i, 3);
 	uint32_t node[SOME_EXCHANGE_RANKS];
 	const struct np_tolerance_opt opt = {
-		.net = { .o_ns = 100, .G_ns = 0.04,
+		.net = { .o_ns = 100,
+			 .G_ns = 0.04,
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 		.placed = { t, node, 300, 100, false },
 	};

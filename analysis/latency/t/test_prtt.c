@@ -42,8 +42,13 @@ static void on_done(void *arg)
 static void set_up(const struct t_logp *like, uint32_t blocks, double max_sec)
 {
 	struct np_prtt_conf c = {
-		.takes_part = true, .max_bytes = 1 << 20, .max_sec = max_sec, .blocks = blocks,
-		.report = on_report, .env.note = on_note, .done = on_done,
+		.takes_part = true,
+		.max_bytes = 1 << 20,
+		.max_sec = max_sec,
+		.blocks = blocks,
+		.report = on_report,
+		.env.note = on_note,
+		.done = on_done,
 	};
 
 	n_samples = n_done = n_notes = lose_after = 0;
@@ -130,14 +135,12 @@ T_TEST("the parameters of the network are measured")
 		T_ROW(known[i].name,
 		      np_loggps_fit(sample, n_samples, &f, &err) == 0);
 		/* Half of the noise of L enters, and sums carry it. */
-		T_ROW(known[i].name, near(f.L.value, t->L, 0.02,
-					  t->tick_sec));
-		T_ROW(known[i].name, near(f.o_send.value, t->o_send, 0.02,
-					  t->tick_sec));
-		T_ROW(known[i].name, near(f.o_recv.value, t->o_recv, 0.02,
-					  t->tick_sec));
-		T_ROW(known[i].name, near(f.g.value, t->g, 0.02,
-					  t->tick_sec));
+		T_ROW(known[i].name, near(f.L.value, t->L, 0.02, t->tick_sec));
+		T_ROW(known[i].name,
+		      near(f.o_send.value, t->o_send, 0.02, t->tick_sec));
+		T_ROW(known[i].name,
+		      near(f.o_recv.value, t->o_recv, 0.02, t->tick_sec));
+		T_ROW(known[i].name, near(f.g.value, t->g, 0.02, t->tick_sec));
 		T_ROW(known[i].name, fabs(f.G.value - t->G) <= 0.02 * t->G);
 		T_ROW(known[i].name, fabs(f.O.value - t->O) <= 0.05 * t->G);
 		T_ROW(known[i].name,

@@ -17,21 +17,23 @@ static const char one_message[] =
 	"rank 1 {\na: recv 1000b from 0\nb: calc 1000\nb requires a\n}\n";
 
 static const struct np_loggps net = {
-	.L_ns = 1000, .G_ns = 1, .S = NP_LOGGPS_NO_RENDEZVOUS,
+	.L_ns = 1000,
+	.G_ns = 1,
+	.S = NP_LOGGPS_NO_RENDEZVOUS,
 };
 
 static const struct {
 	const char *name;
 	double added_sec, gap_times;
 } linear[] = {
-	{ "the network as it is",	    0,	    1 },
-	{ "less latency than any point",    1e-7,   1 },
-	{ "a point",			    1e-6,   1 },
-	{ "between points",		    3.3e-4, 1 },
-	{ "more than the last point",	    60,	    1 },
-	{ "a byte takes longer",	    0,	    1.2 },
-	{ "both",			    7e-5,   3 },
-	{ "both beyond the table",	    9,	    50 },
+	{ "the network as it is", 0, 1 },
+	{ "less latency than any point", 1e-7, 1 },
+	{ "a point", 1e-6, 1 },
+	{ "between points", 3.3e-4, 1 },
+	{ "more than the last point", 60, 1 },
+	{ "a byte takes longer", 0, 1.2 },
+	{ "both", 7e-5, 3 },
+	{ "both beyond the table", 9, 50 },
 };
 
 T_TEST("a program with one path is known exactly")
@@ -47,7 +49,9 @@ T_TEST("a program with one path is known exactly")
 		      t_close(np_response_at(&r, linear[i].added_sec,
 					     linear[i].gap_times),
 			      (3000 + 1e9 * linear[i].added_sec +
-			       1000 * linear[i].gap_times) / 4000, 1e-9));
+			       1000 * linear[i].gap_times) /
+				      4000,
+			      1e-9));
 }
 
 static double uniform(struct np_rng *rng)

@@ -81,19 +81,21 @@ static bool changes_agree(struct np_tolerance *t, json_object *c)
 	json_object *want = json_object_object_get(c, "critical");
 	struct np_critical *got = NULL;
 	size_t n = 0;
-	bool ok = !np_tolerance_critical(t,
-		json_object_get_double(json_object_array_get_idx(in, 0)),
-		json_object_get_double(json_object_array_get_idx(in, 1)),
-		&got, &n, NULL);
+	bool ok = !np_tolerance_critical(
+		t, json_object_get_double(json_object_array_get_idx(in, 0)),
+		json_object_get_double(json_object_array_get_idx(in, 1)), &got,
+		&n, NULL);
 
 	ok &= n == json_object_array_length(want);
 	for (size_t i = 0; ok && i < n; i++) {
 		json_object *at = json_object_array_get_idx(want, i);
 
-		ok &= t_close(got[i].x, json_object_get_double(
-			json_object_array_get_idx(at, 0)), 1e-12) &&
+		ok &= t_close(got[i].x,
+			      json_object_get_double(
+				      json_object_array_get_idx(at, 0)),
+			      1e-12) &&
 		      got[i].slope == json_object_get_double(
-			json_object_array_get_idx(at, 1));
+					      json_object_array_get_idx(at, 1));
 	}
 	free(got);
 	return ok;
@@ -101,8 +103,7 @@ static bool changes_agree(struct np_tolerance *t, json_object *c)
 
 T_TEST("reference solutions agree exactly")
 {
-	json_object *all = json_object_from_file(
-		t_data("loggps/answers.json"));
+	json_object *all = json_object_from_file(t_data("loggps/answers.json"));
 	json_object *cases = json_object_object_get(all, "cases");
 	size_t n = cases ? json_object_array_length(cases) : 0;
 
@@ -116,8 +117,8 @@ T_TEST("reference solutions agree exactly")
 		int rc;
 
 		snprintf(name, sizeof(name), "loggps/%s",
-			 json_object_get_string(json_object_object_get(c,
-				"file")));
+			 json_object_get_string(
+				 json_object_object_get(c, "file")));
 		T_ROW(name, !some_goal_file(name, &g, NULL));
 		rc = g ? np_tolerance_new(g, &opt, &t, NULL) : -1;
 		if (json_object_object_get(c, "expect")) {
@@ -139,7 +140,8 @@ T_TEST("reference solutions agree exactly")
 T_TEST("the running example of the source")
 {
 	const struct np_tolerance_opt opt = {
-		.net = { .G_ns = 5, .S = NP_LOGGPS_NO_RENDEZVOUS,
+		.net = { .G_ns = 5,
+			 .S = NP_LOGGPS_NO_RENDEZVOUS,
 			 .first_byte_free = true },
 	};
 	struct np_tolerance *t;
@@ -160,7 +162,8 @@ T_TEST("a deadlock is reported with its cycle")
 {
 	struct np_cycle cycle;
 	const struct np_tolerance_opt opt = {
-		.net = { .S = 4096 }, .cycle = &cycle,
+		.net = { .S = 4096 },
+		.cycle = &cycle,
 	};
 	struct np_err err = NP_ERR_INIT;
 	struct np_tolerance *t;
@@ -180,12 +183,14 @@ T_TEST("a deadlock is reported with its cycle")
 
 T_TEST("a deadlock is found where no send waits for its receiver, too")
 {
-	static const char text[] = "num_ranks 2\n"
+	static const char text[] =
+		"num_ranks 2\n"
 		"rank 0 { l1: recv 8b from 1 l2: send 8b to 1 l2 requires l1 }\n"
 		"rank 1 { l1: recv 8b from 0 l2: send 8b to 0 l2 requires l1 }";
 	struct np_cycle cycle;
 	const struct np_tolerance_opt opt = {
-		.net = { .S = NP_LOGGPS_NO_RENDEZVOUS }, .cycle = &cycle,
+		.net = { .S = NP_LOGGPS_NO_RENDEZVOUS },
+		.cycle = &cycle,
 	};
 	struct np_tolerance *t;
 	struct np_graph *g;
@@ -202,18 +207,24 @@ static const struct {
 	struct np_loggps net;
 } nets[] = {
 	{ "latency", NP_LOGGPS_L, { 700, 50, 0.5, 800, false } },
-	{ "latency, nothing else costs", NP_LOGGPS_L,
+	{ "latency, nothing else costs",
+	  NP_LOGGPS_L,
 	  { 0, 0, 0, NP_LOGGPS_NO_RENDEZVOUS, true } },
 	{ "overhead", NP_LOGGPS_o, { 700, 50, 0.5, 800, true } },
-	{ "time per byte", NP_LOGGPS_G, { 700, 50, 0.5,
-	  NP_LOGGPS_NO_RENDEZVOUS, true } },
-	{ "time per byte, all wait for their receivers", NP_LOGGPS_G,
+	{ "time per byte",
+	  NP_LOGGPS_G,
+	  { 700, 50, 0.5, NP_LOGGPS_NO_RENDEZVOUS, true } },
+	{ "time per byte, all wait for their receivers",
+	  NP_LOGGPS_G,
 	  { 700, 50, 0.5, 0, false } },
-	{ "latency, processors copy", NP_LOGGPS_L,
+	{ "latency, processors copy",
+	  NP_LOGGPS_L,
 	  { 700, 50, 0.5, 800, false, .O_ns = 0.4 } },
-	{ "overhead, processors copy", NP_LOGGPS_o,
+	{ "overhead, processors copy",
+	  NP_LOGGPS_o,
 	  { 700, 50, 0.5, NP_LOGGPS_NO_RENDEZVOUS, true, .O_ns = 0.5 } },
-	{ "time per byte, processors copy", NP_LOGGPS_G,
+	{ "time per byte, processors copy",
+	  NP_LOGGPS_G,
 	  { 700, 50, 0.5, 800, true, .O_ns = 0.2 } },
 };
 
@@ -221,10 +232,12 @@ static const struct {
  * L = 1000, o = 100 and G = 1 for each byte but the first: a message of 101
  * bytes arrives after 1200 ns and ends 100 ns later. It is copied in 50 ns.
  */
-#define ONE_MESSAGE(calc) "num_ranks 2\n" \
+#define ONE_MESSAGE(calc) \
+	"num_ranks 2\n" \
 	"rank 0 { l1: send 101b to 1 l2: calc 10 l2 requires l1 }\n" \
 	"rank 1 { l1: calc " calc " l2: recv 101b from 0 l2 requires l1 }"
-#define THREE_MESSAGES "num_ranks 2\nrank 0 { l1: send 101b to 1\n" \
+#define THREE_MESSAGES \
+	"num_ranks 2\nrank 0 { l1: send 101b to 1\n" \
 	"l2: send 101b to 1 l3: send 101b to 1\n" \
 	"l2 requires l1 l3 requires l2 }\n" \
 	"rank 1 { recv 101b from 0 recv 101b from 0 recv 101b from 0 }"
@@ -284,9 +297,10 @@ T_TEST("the overhead per byte counts where a processor copies")
 }
 
 /* Tests graphs of several sizes until enough of them were free of deadlocks. */
-static size_t each_graph(size_t net, bool (*agree)(const struct np_graph *g,
-			 const struct np_tolerance_opt *opt,
-			 struct np_tolerance *t, double x))
+static size_t each_graph(size_t net,
+			 bool (*agree)(const struct np_graph *g,
+				       const struct np_tolerance_opt *opt,
+				       struct np_tolerance *t, double x))
 {
 	const struct np_tolerance_opt opt = { .net = nets[net].net,
 					      .x = nets[net].x };
@@ -349,9 +363,8 @@ static bool is_convex(const struct np_graph *g,
 	np_tolerance_at(t, x3[2], &c);
 	np_tolerance_times(t, x3, 3, ns);
 	on_line = a.ns + (c.ns - a.ns) * (x3[1] - x3[0]) / (x3[2] - x3[0]);
-	return a.ns <= b.ns && b.ns <= c.ns &&
-	       b.ns <= on_line * (1 + 1e-12) && a.left <= a.right &&
-	       a.right <= b.left && b.right <= c.left &&
+	return a.ns <= b.ns && b.ns <= c.ns && b.ns <= on_line * (1 + 1e-12) &&
+	       a.left <= a.right && a.right <= b.left && b.right <= c.left &&
 	       c.ns >= b.ns + b.right * (x3[2] - x3[1]) - 1e-12 * c.ns &&
 	       t_close(ns[0], a.ns, 1e-12) && t_close(ns[1], b.ns, 1e-12) &&
 	       t_close(ns[2], c.ns, 1e-12);
@@ -365,8 +378,8 @@ T_TEST("run time is convex and does not fall")
 
 /* At the limit T is as long as allowed, and it is longer to its right. */
 static bool is_limit(const struct np_graph *g,
-		     const struct np_tolerance_opt *opt,
-		     struct np_tolerance *t, double x)
+		     const struct np_tolerance_opt *opt, struct np_tolerance *t,
+		     double x)
 {
 	struct np_runtime base, first, at, more;
 
@@ -390,7 +403,7 @@ static bool is_limit(const struct np_graph *g,
 			return false;
 		if (first.ns > 0 &&
 		    fabs(np_tolerance_limit(t, 0, ns / first.ns - 1) - limit) >
-		    1e-9 * (1 + limit))
+			    1e-9 * (1 + limit))
 			return false;
 	}
 	return true;
@@ -647,7 +660,8 @@ static struct answers answers(const struct np_graph *g, unsigned threads,
 {
 	const struct np_tolerance_opt opt = {
 		.net = { 700, 50, 0.5, NP_LOGGPS_NO_RENDEZVOUS, false },
-		.x = NP_LOGGPS_L, .threads = threads,
+		.x = NP_LOGGPS_L,
+		.threads = threads,
 	};
 	struct np_tolerance *t = NULL;
 	struct answers a = { .n = 0 };
@@ -676,8 +690,8 @@ T_TEST("by one thread or by several: the same to the last bit")
 
 		T_CHECK(!memcmp(one.ns, four.ns, sizeof(one.ns)));
 		T_CHECK(one.n == four.n &&
-			(!one.n || !memcmp(one.c, four.c,
-					   one.n * sizeof(*one.c))));
+			(!one.n ||
+			 !memcmp(one.c, four.c, one.n * sizeof(*one.c))));
 		n += one.n;
 		free(one.c);
 		free(four.c);
@@ -758,8 +772,9 @@ T_TEST("impossible parameters are rejected")
 		struct np_err err = NP_ERR_INIT;
 		struct np_tolerance *t;
 
-		T_ROW(bad[i].name, np_tolerance_new(g, &opt, &t, &err) ==
-				   -EINVAL && strstr(err.text, "expected 0"));
+		T_ROW(bad[i].name,
+		      np_tolerance_new(g, &opt, &t, &err) == -EINVAL &&
+			      strstr(err.text, "expected 0"));
 	}
 	np_graph_free(g);
 }

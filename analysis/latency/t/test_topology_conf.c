@@ -119,13 +119,15 @@ T_TEST("the trees of a cluster")
 			hops[k] = n == NP_TOPOLOGY_APART ? '-' :
 							   (char)('0' + n);
 			snprintf(want, sizeof(want), "n%u", k);
-			T_ROW(good[i].name, !strcmp(want,
-			      np_topology_conf_node(&c, k, name,
-						    sizeof(name))));
+			T_ROW(good[i].name,
+			      !strcmp(want,
+				      np_topology_conf_node(&c, k, name,
+							    sizeof(name))));
 		}
 		T_ROW(good[i].name, !strcmp(hops, good[i].hops));
-		T_ROW(good[i].name, !*good[i].warns ? !*warned :
-		      !!strstr(warned, good[i].warns));
+		T_ROW(good[i].name, !*good[i].warns ?
+					    !*warned :
+					    !!strstr(warned, good[i].warns));
 		np_topology_conf_free(&c);
 	}
 }
@@ -213,7 +215,7 @@ T_TEST("what slurmctld rejects is rejected with file and line")
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++)
 		T_ROW(bad[i].name, conf(bad[i].text, &c, &err) &&
-		      strstr(err.text, bad[i].says));
+					   strstr(err.text, bad[i].says));
 	T_CHECK(np_topology_conf_read("/nonexistent", warn, NULL, &c, &err) ==
 		-ENOENT);
 }

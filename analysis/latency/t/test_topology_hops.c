@@ -33,10 +33,12 @@ T_TEST("switches between two nodes")
 		struct np_topology *t = NULL;
 		bool ok = !np_topology_parse(ways[i].spec, &t, NULL);
 
-		T_ROW(ways[i].name, ok && np_topology_nodes(t) ==
-		      ways[i].nodes && np_topology_hops(t, ways[i].a,
-		      ways[i].b) == ways[i].hops && np_topology_hops(t,
-		      ways[i].b, ways[i].a) == ways[i].hops);
+		T_ROW(ways[i].name,
+		      ok && np_topology_nodes(t) == ways[i].nodes &&
+			      np_topology_hops(t, ways[i].a, ways[i].b) ==
+				      ways[i].hops &&
+			      np_topology_hops(t, ways[i].b, ways[i].a) ==
+				      ways[i].hops);
 		np_topology_free(t);
 	}
 }
@@ -44,10 +46,23 @@ T_TEST("switches between two nodes")
 T_TEST("invalid topologies are rejected")
 {
 	static const char *const bad[] = {
-		"", "torus", "torus:", "torus:0", "torus:4x", "torus:x4",
-		"torus:4x4x4x4x4x4x4", "torus:99999999", "torus:3000x3000",
-		"torus:4 ", "fat-tree:5", "fat-tree:4x4", "fat-tree:1000",
-		"dragonfly:3x2", "tree:4", "torus:-4", "Torus:4",
+		"",
+		"torus",
+		"torus:",
+		"torus:0",
+		"torus:4x",
+		"torus:x4",
+		"torus:4x4x4x4x4x4x4",
+		"torus:99999999",
+		"torus:3000x3000",
+		"torus:4 ",
+		"fat-tree:5",
+		"fat-tree:4x4",
+		"fat-tree:1000",
+		"dragonfly:3x2",
+		"tree:4",
+		"torus:-4",
+		"Torus:4",
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
@@ -55,7 +70,7 @@ T_TEST("invalid topologies are rejected")
 		struct np_topology *t = NULL;
 
 		T_ROW(bad[i], np_topology_parse(bad[i], &t, &err) &&
-		      strstr(err.text, "expected"));
+				      strstr(err.text, "expected"));
 		np_topology_free(t);
 	}
 }
@@ -87,8 +102,10 @@ T_TEST("trees of switches")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(bad[i].name, np_topology_tree(bad[i].parent, 3,
-		      bad[i].leaf, 1, &t, &err) == -EINVAL && err.text[0]);
+		T_ROW(bad[i].name,
+		      np_topology_tree(bad[i].parent, 3, bad[i].leaf, 1, &t,
+				       &err) == -EINVAL &&
+			      err.text[0]);
 	}
 }
 
@@ -97,7 +114,8 @@ T_TEST("nodes of different trees are apart")
 {
 	static const uint32_t parent[] = { ROOT, 0, ROOT, 2 };
 	static const uint32_t leaf[] = { 1, 1, 3, 2 }, node[] = { 0, 2 };
-	struct np_placed placed = { .node = node, .wire_ns = 1,
+	struct np_placed placed = { .node = node,
+				    .wire_ns = 1,
 				    .switch_ns = 1 };
 	struct np_topology *t;
 	uint32_t times;
@@ -119,7 +137,8 @@ T_TEST("a program's tolerance of each wire")
 {
 	static const uint32_t node[] = { 1, 0 };
 	struct np_tolerance_opt opt = {
-		.net = { .G_ns = 5, .S = NP_LOGGPS_NO_RENDEZVOUS,
+		.net = { .G_ns = 5,
+			 .S = NP_LOGGPS_NO_RENDEZVOUS,
 			 .first_byte_free = true },
 		.placed = { .node = node, .wire_ns = 100, .switch_ns = 50 },
 	};
@@ -135,8 +154,7 @@ T_TEST("a program's tolerance of each wire")
 	np_tolerance_at(t, 100, &r); /* L = 3 * 100 + 2 * 50 */
 	T_CHECK(r.ns == 1515 && r.right == 3);
 	np_tolerance_at(t, 0, &r);
-	T_CHECK(t_close(np_tolerance_limit(t, 0, 1515 / r.ns - 1), 100,
-			1e-12));
+	T_CHECK(t_close(np_tolerance_limit(t, 0, 1515 / r.ns - 1), 100, 1e-12));
 	np_tolerance_free(t);
 	opt.placed.switch_is_x = true;
 	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));

@@ -90,30 +90,37 @@ static const struct program programs[] = {
 	{ "time in calls counts for nothing",
 	  { { NP_TRACE_LOCAL, 0, 5000, 0, { 0 } },
 	    { NP_TRACE_POLL, 0, 6000, 0, { 0 } },
-	    { NP_TRACE_LOCAL, 70, 5000, 0, { 0 } }, END },
+	    { NP_TRACE_LOCAL, 70, 5000, 0, { 0 } },
+	    END },
 	  { END },
 	  { "calc 70" } },
 	{ "a receive from anybody is from whom it was",
 	  { { NP_TRACE_IRECV, 0, 1, 5, { 0, 0, 0, 0, 64 } },
 	    { RECV, 0, 1, 4, { 0, 1, 3, 8 } },
-	    { NP_TRACE_WAIT, 0, 1, 4, { 5, 1, 9, 0 } }, END },
+	    { NP_TRACE_WAIT, 0, 1, 4, { 5, 1, 9, 0 } },
+	    END },
 	  { { SEND, 0, 1, 4, { 0, 0, 9, 33 } },
-	    { SEND, 0, 1, 4, { 0, 0, 3, 8 } }, END },
+	    { SEND, 0, 1, 4, { 0, 0, 3, 8 } },
+	    END },
 	  { "from 1 tag 9", "from 1 tag 3", "33b to 0 tag 9",
 	    "8b to 0 tag 3" } },
 	{ "ranks of a communicator are its own",
 	  { { NP_TRACE_COMM, 0, 1, 7, { 2, 1, 2, 1, 1, 1, 2 } },
-	    { SEND, 0, 1, 4, { 2, 0, 5, 8 } }, END },
+	    { SEND, 0, 1, 4, { 2, 0, 5, 8 } },
+	    END },
 	  { { NP_TRACE_COMM, 0, 1, 7, { 2, 0, 2, 1, 1, 1, 2 } },
-	    { RECV, 0, 1, 4, { 2, 1, 5, 8 } }, END },
+	    { RECV, 0, 1, 4, { 2, 1, 5, 8 } },
+	    END },
 	  { "8b to 1", "8b from 0" } },
 	{ "messages of two communicators do not meet",
 	  { { NP_TRACE_COMM, 0, 1, 7, { 2, 0, 2, 1, 0, 2, 2 } },
 	    { SEND, 0, 1, 4, { 0, 1, 5, 11 } },
-	    { SEND, 0, 1, 4, { 2, 1, 5, 22 } }, END },
+	    { SEND, 0, 1, 4, { 2, 1, 5, 22 } },
+	    END },
 	  { { NP_TRACE_COMM, 0, 1, 7, { 2, 1, 2, 1, 0, 2, 2 } },
 	    { RECV, 0, 1, 4, { 2, 0, 5, 22 } },
-	    { RECV, 0, 1, 4, { 0, 0, 5, 11 } }, END },
+	    { RECV, 0, 1, 4, { 0, 0, 5, 11 } },
+	    END },
 	  { "11b to 1", "22b to 1", "22b from 0", "11b from 0" } },
 	{ "both at once wait for the same",
 	  { { NP_TRACE_SENDRECV, 10, 1, 9, { 0, 1, 1, 2, 8, 1, 1, 2, 8 } },
@@ -173,22 +180,24 @@ T_TEST("traces give the expected graphs")
 		write_both(dir, &programs[i]);
 		rc = graph_text(dir, NULL, text, sizeof(text));
 		squeeze(text);
-		T_ROW(programs[i].name, !rc &&
-		      in_order(text, programs[i].has));
+		T_ROW(programs[i].name, !rc && in_order(text, programs[i].has));
 		T_ROW(programs[i].name, !warned[0]);
 	}
 }
 
 static const struct program wrong[] = {
 	{ "a send that nobody receives",
-	  { { SEND, 0, 1, 4, { 0, 1, 7, 100 } }, END }, { END },
+	  { { SEND, 0, 1, 4, { 0, 1, 7, 100 } }, END },
+	  { END },
 	  { "rank.0:3", "rank 0", "send of 100 bytes to 1 with tag 7" } },
 	{ "a receive that nobody sends",
-	  { END }, { { RECV, 0, 1, 4, { 0, 0, 7, 100 } }, END },
+	  { END },
+	  { { RECV, 0, 1, 4, { 0, 0, 7, 100 } }, END },
 	  { "rank.1:3", "rank 1", "0 with tag 7" } },
 	{ "a file that is damaged",
 	  { { NP_TRACE_LOCAL, 0, 1, 0, { 0 } }, { 99, 0, 0, 0, { 0 } } },
-	  { END }, { "rank.0:4: rank 0: record of kind 99" } },
+	  { END },
+	  { "rank.0:4: rank 0: record of kind 99" } },
 };
 
 T_TEST("errors name file, record, rank and operation")
@@ -199,8 +208,8 @@ T_TEST("errors name file, record, rank and operation")
 		const char *dir = some_trace_dir();
 
 		write_both(dir, &wrong[i]);
-		T_ROW(wrong[i].name, graph_text(dir, NULL, text,
-						sizeof(text)) < 0);
+		T_ROW(wrong[i].name,
+		      graph_text(dir, NULL, text, sizeof(text)) < 0);
 		T_ROW(wrong[i].name, in_order(text, wrong[i].has));
 	}
 }
@@ -215,10 +224,8 @@ static const struct program killed[] = {
 	  { "11b to 1", "11b from 0" } },
 	{ "the rest of a collective",
 	  { { NP_TRACE_COLLECTIVE, 0, 1, 7, { NP_BCAST, 0, 0, 1, 44, 0, 0 } },
-	    { NP_TRACE_COLLECTIVE, 0, 1, 7,
-	      { NP_BCAST, 0, 0, 1, 55, 0, 0 } } },
-	  { { NP_TRACE_COLLECTIVE, 0, 1, 7,
-	      { NP_BCAST, 0, 0, 1, 44, 0, 0 } } },
+	    { NP_TRACE_COLLECTIVE, 0, 1, 7, { NP_BCAST, 0, 0, 1, 55, 0, 0 } } },
+	  { { NP_TRACE_COLLECTIVE, 0, 1, 7, { NP_BCAST, 0, 0, 1, 44, 0, 0 } } },
 	  { "44b to 1", "44b from 0" } },
 };
 
@@ -233,8 +240,9 @@ T_TEST("of a killed program the matched messages remain")
 		write_both(dir, &killed[i]);
 		rc = graph_text(dir, NULL, text, sizeof(text));
 		T_ROW(killed[i].name, !rc && in_order(text, killed[i].has) &&
-		      !strstr(text, "22b") && !strstr(text, "33b") &&
-		      !strstr(text, "55b"));
+					      !strstr(text, "22b") &&
+					      !strstr(text, "33b") &&
+					      !strstr(text, "55b"));
 		T_ROW(killed[i].name,
 		      strstr(warned, "rank.0: rank 0: the trace ends before"));
 		T_ROW(killed[i].name,
@@ -245,8 +253,12 @@ T_TEST("of a killed program the matched messages remain")
 T_TEST("another algorithm gives other messages")
 {
 	const struct some_record r[] = {
-		{ NP_TRACE_COLLECTIVE, 0, 1, 7,
-		  { NP_ALLREDUCE, 0, 0, 0, 1000, 0, 0 } }, END,
+		{ NP_TRACE_COLLECTIVE,
+		  0,
+		  1,
+		  7,
+		  { NP_ALLREDUCE, 0, 0, 0, 1000, 0, 0 } },
+		END,
 	};
 	const char *dir = some_trace_dir();
 	struct np_choices c = { .n = 0 };
@@ -264,7 +276,8 @@ T_TEST("another algorithm gives other messages")
 T_TEST("unsupported calls are reported")
 {
 	const struct some_record r[] = {
-		{ NP_TRACE_UNSUPPORTED, 0, 1, 4, { 3, 'P', 'u', 't' } }, END,
+		{ NP_TRACE_UNSUPPORTED, 0, 1, 4, { 3, 'P', 'u', 't' } },
+		END,
 	};
 	const char *dir = some_trace_dir();
 	char text[512];
@@ -279,14 +292,17 @@ T_TEST("a file from another run is warned of")
 	const char *dir = some_trace_dir();
 	char text[1024];
 
-	some_lines(dir, "rank.0", "MPI_Init:-:0:0:5000000000.0\n"
+	some_lines(dir, "rank.0",
+		   "MPI_Init:-:0:0:5000000000.0\n"
 		   "MPI_Finalize:5000000001:-\n");
-	some_lines(dir, "rank.1", "MPI_Init:-:0:0:8600000000.0\n"
+	some_lines(dir, "rank.1",
+		   "MPI_Init:-:0:0:8600000000.0\n"
 		   "MPI_Finalize:8600000001:-\n");
 	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
 	T_CHECK(strstr(warned, "rank.1: rank 1: begins 1.0 hours after rank 0: "
 			       "are these files of one run?"));
-	some_lines(dir, "rank.1", "MPI_Init:-:0:0:8599000000.0\n"
+	some_lines(dir, "rank.1",
+		   "MPI_Init:-:0:0:8599000000.0\n"
 		   "MPI_Finalize:8599000001:-\n");
 	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
 	T_CHECK(!warned[0]);
@@ -297,11 +313,13 @@ T_TEST("a trace of liballprof is a graph")
 	const char *dir = some_trace_dir();
 	char text[1024], path[512];
 
-	some_lines(dir, "run-0.txt", "MPI_Init:-:0:0:10\n"
+	some_lines(dir, "run-0.txt",
+		   "MPI_Init:-:0:0:10\n"
 		   "MPI_Send:20:77:10:11,8,8:1:7:0,0,2:21\n"
 		   "MPI_Recv:25:77:10:11,8,8:-1:7:0,0,2:0:30\n"
 		   "MPI_Finalize:30:-\n");
-	some_lines(dir, "run-1.txt", "MPI_Init:-:0:0:10\n"
+	some_lines(dir, "run-1.txt",
+		   "MPI_Init:-:0:0:10\n"
 		   "MPI_Recv:11:77:10:11,8,8:0:7:0,1,2:0:20\n"
 		   "MPI_Send:20:77:10:11,8,8:0:7:0,1,2:21\n"
 		   "MPI_Finalize:30:-\n");
@@ -309,8 +327,10 @@ T_TEST("a trace of liballprof is a graph")
 	for (int i = 0; i < 2; i++) {
 		T_CHECK(!graph_text(i ? path : dir, NULL, text, sizeof(text)));
 		squeeze(text);
-		T_CHECK(in_order(text, (const char *const[]){ "calc 10000",
-			"80b to 1", "calc 4000", "80b from 1", NULL }));
+		T_CHECK(in_order(text,
+				 (const char *const[]){ "calc 10000",
+							"80b to 1", "calc 4000",
+							"80b from 1", NULL }));
 	}
 }
 
@@ -356,7 +376,8 @@ T_TEST("so are its collectives with unequal sizes")
 	struct np_trace_files f;
 
 	for (int rank = 0; rank < 4; rank++) {
-		snprintf(line, sizeof(line), "MPI_Allgatherv:20:9:1000000:"
+		snprintf(line, sizeof(line),
+			 "MPI_Allgatherv:20:9:1000000:"
 			 "11,1,1:9:77:1000000,1000000,1000000,999999:78:"
 			 "0,0,0,0:11,1,1:7,%d,4:30\nMPI_Finalize:30:-\n",
 			 rank);
@@ -378,7 +399,8 @@ T_TEST("what is sent to nobody is not counted")
 	struct np_trace_files f;
 	struct np_trace_sum s;
 
-	some_lines(dir, "run-0.txt", "MPI_Init:-:0:0:10\n"
+	some_lines(dir, "run-0.txt",
+		   "MPI_Init:-:0:0:10\n"
 		   "MPI_Send:20:9:10:11,8,8:-2:7:7,0,1:21\n"
 		   "MPI_Sendrecv:25:9:2:11,8,8:0:7:9:2:11,8,8:0:7:7,0,1:0:30\n"
 		   "MPI_Finalize:30:-\n");
@@ -393,12 +415,15 @@ static const struct {
 } places[] = {
 	{ "nothing", { NULL }, ": no trace" },
 	{ "no rank 0", { "t-1.txt", "t-2.txt" }, "no trace of rank 0" },
-	{ "a rank is missing", { "t-0.txt", "t-2.txt" },
+	{ "a rank is missing",
+	  { "t-0.txt", "t-2.txt" },
 	  "no trace of rank 1, expected 3 ranks" },
-	{ "two files of a rank", { "t-0.txt", "t-00.txt" },
+	{ "two files of a rank",
+	  { "t-0.txt", "t-00.txt" },
 	  "two files of rank 0, t-0" },
 	{ "two traces", { "t-0.txt", "u-0.txt" }, "are of two" },
-	{ "the successor of liballprof", { "lap2-trace-rank-0-of-1.txt" },
+	{ "the successor of liballprof",
+	  { "lap2-trace-rank-0-of-1.txt" },
 	  "a trace of liballprof2, which is not read" },
 };
 
@@ -414,7 +439,7 @@ T_TEST("files of a trace are found, or the missing one is named")
 		for (size_t k = 0; k < 3 && places[i].file[k]; k++)
 			some_lines(dir, places[i].file[k], "#\n");
 		T_ROW(places[i].name, np_trace_files_find(dir, &f, &err) < 0 &&
-		      strstr(err.text, places[i].says));
+					      strstr(err.text, places[i].says));
 	}
 	/* Files that a larger earlier run has left do not count. */
 	strcpy(path, some_trace_dir());

@@ -4,9 +4,9 @@
 #include "some_trace.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,13 +22,20 @@ static int say_message(char *at, size_t left, const char *what,
 static void say(const struct np_trace_event *ev, char *text, size_t size)
 {
 	static const char *const names[NP_TRACE_N_KINDS] = {
-		[NP_TRACE_SEND] = "send", [NP_TRACE_RECV] = "recv",
-		[NP_TRACE_SENDRECV] = "sendrecv", [NP_TRACE_ISEND] = "isend",
-		[NP_TRACE_IRECV] = "irecv", [NP_TRACE_ISENDRECV] = "both",
-		[NP_TRACE_WAIT] = "wait", [NP_TRACE_LOCAL] = "local",
-		[NP_TRACE_POLL] = "poll", [NP_TRACE_COLLECTIVE] = "coll",
-		[NP_TRACE_COMM] = "comm", [NP_TRACE_COMM_FREE] = "gone",
-		[NP_TRACE_UNSUPPORTED] = "other", [NP_TRACE_FULL] = "full",
+		[NP_TRACE_SEND] = "send",
+		[NP_TRACE_RECV] = "recv",
+		[NP_TRACE_SENDRECV] = "sendrecv",
+		[NP_TRACE_ISEND] = "isend",
+		[NP_TRACE_IRECV] = "irecv",
+		[NP_TRACE_ISENDRECV] = "both",
+		[NP_TRACE_WAIT] = "wait",
+		[NP_TRACE_LOCAL] = "local",
+		[NP_TRACE_POLL] = "poll",
+		[NP_TRACE_COLLECTIVE] = "coll",
+		[NP_TRACE_COMM] = "comm",
+		[NP_TRACE_COMM_FREE] = "gone",
+		[NP_TRACE_UNSUPPORTED] = "other",
+		[NP_TRACE_FULL] = "full",
 		[NP_TRACE_FINALIZE] = "end",
 	};
 	size_t n = strlen(text);
@@ -53,8 +60,8 @@ static void say(const struct np_trace_event *ev, char *text, size_t size)
 }
 
 /* All events except those of MPI_COMM_WORLD and MPI_COMM_SELF, or the error. */
-static int read_all(const char *path, uint32_t rank, uint32_t size,
-		    char *text, size_t len)
+static int read_all(const char *path, uint32_t rank, uint32_t size, char *text,
+		    size_t len)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_trace_reader *r;
@@ -209,9 +216,9 @@ T_TEST("records give events or an error")
 		int rc = read_all(path, 0, 2, text, sizeof(text));
 		bool fails = rows[i].says[0] == '!';
 
-		T_ROW(rows[i].name, fails ? rc < 0 &&
-		      strstr(text, rows[i].says + 1) :
-		      !rc && !strcmp(text, rows[i].says));
+		T_ROW(rows[i].name,
+		      fails ? rc < 0 && strstr(text, rows[i].says + 1) :
+			      !rc && !strcmp(text, rows[i].says));
 	}
 }
 
@@ -267,7 +274,8 @@ static const struct {
 	  "coll reduce_scatter 0,12,16" },
 	{ "unsupported calls", "MPI_Put:1:2:3:4\nMPI_Put:1:2:3:4\n",
 	  "other Put; local" },
-	{ "unsupported calls of later standards", "MPI_Rput:1:2:3:4\n"
+	{ "unsupported calls of later standards",
+	  "MPI_Rput:1:2:3:4\n"
 	  "MPI_Neighbor_alltoall:5:6:7\nMPI_Ibcast_init:8:9:10\n"
 	  "MPI_Session_init:11:12:13\n",
 	  "other Rput; other Neighbor_alltoall; other Ibcast_init; local" },
@@ -289,7 +297,8 @@ static const struct {
 	  "MPI_Barrier:1:66,0,1:2\nMPI_Barrier:3:55,1,2:4\n",
 	  "!:2: rank 0: the file says rank 1 where 0 is expected" },
 	{ "lines as an old Mac ends them",
-	  "MPI_Barrier:1:55,0,2:2\rMPI_Barrier:3:55,0,2:4\r", "!:1: rank 0: a carriage return, expected one call on a line" },
+	  "MPI_Barrier:1:55,0,2:2\rMPI_Barrier:3:55,0,2:4\r",
+	  "!:1: rank 0: a carriage return, expected one call on a line" },
 	{ "lines as DOS ends them",
 	  "MPI_Barrier:1:55,0,2:2\r\nMPI_Barrier:3:55,0,2:4\r\n",
 	  "coll barrier 0; coll barrier 0" },
@@ -331,8 +340,7 @@ static const struct {
 	  "!expected 0 to 2^52" },
 	{ "a negative count", "MPI_Send:1:9:-1:1,4,4:1:7:0,0,2:2\n",
 	  "!-1 times 4 bytes" },
-	{ "a negative tag", "MPI_Send:1:9:1:1,4,4:1:-3:0,0,2:2\n",
-	  "!tag -3" },
+	{ "a negative tag", "MPI_Send:1:9:1:1,4,4:1:-3:0,0,2:2\n", "!tag -3" },
 	{ "requests without end", "MPI_Waitall:1:2000000000:8:9:2\n",
 	  "!2000000000 requests: more than the whole file" },
 	{ "counts that are too few",
@@ -350,9 +358,9 @@ T_TEST("lines of liballprof give events or an error")
 		int rc = read_all(path, 0, 2, text, sizeof(text));
 		bool fails = lines[i].says[0] == '!';
 
-		T_ROW(lines[i].name, fails ? rc < 0 &&
-		      strstr(text, lines[i].says + 1) :
-		      !rc && !strcmp(text, lines[i].says));
+		T_ROW(lines[i].name,
+		      fails ? rc < 0 && strstr(text, lines[i].says + 1) :
+			      !rc && !strcmp(text, lines[i].says));
 	}
 }
 
@@ -360,7 +368,8 @@ T_TEST("text is recognised after comments and empty lines")
 {
 	const char *dir = some_trace_dir();
 
-	T_CHECK(np_trace_is(some_lines(dir, "a", "\n# x\r\n\r\nMPI_Init:-:1\n")));
+	T_CHECK(np_trace_is(
+		some_lines(dir, "a", "\n# x\r\n\r\nMPI_Init:-:1\n")));
 	T_CHECK(!np_trace_is(some_lines(dir, "b", "\n# x\nnum_ranks 1\n")));
 }
 
@@ -395,8 +404,11 @@ T_TEST("a trace truncated anywhere is a shorter one")
 	const struct some_record r[] = {
 		{ NP_TRACE_ISEND, 300, 200, 5, { 0, 0, 0, 300, 8000 } },
 		{ NP_TRACE_WAIT, 300, 200, 2, { 4, 0 } },
-		{ NP_TRACE_COLLECTIVE, 1, 2, 7, { NP_BCAST, 0, 0, 1, 64, 0,
-						  0 } },
+		{ NP_TRACE_COLLECTIVE,
+		  1,
+		  2,
+		  7,
+		  { NP_BCAST, 0, 0, 1, 64, 0, 0 } },
 	};
 	const char *path = some_trace(some_trace_dir(), 0, 1, r, 3);
 	char text[256], whole[256];

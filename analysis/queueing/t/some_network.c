@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "alloc.h"
 #include "t.h"
+#include "alloc.h"
 
 const struct np_qn_cost t_any_cost = { 1e12, 1e15 };
 
@@ -17,7 +17,9 @@ void t_network_make(struct t_network *t, size_t n_classes, size_t n_stations)
 		t->class[c].name = "class";
 	for (size_t k = 0; k < n_stations; k++) {
 		t->station[k] = (struct np_qn_station){
-			.name = "station", .servers = 1, .visits = t->visits[k],
+			.name = "station",
+			.servers = 1,
+			.visits = t->visits[k],
 			.service_sec = t->service[k],
 			.at_load_sec = t->loads[k],
 		};
@@ -28,8 +30,8 @@ void t_network_make(struct t_network *t, size_t n_classes, size_t n_stations)
 
 static int next_loaded(FILE *f, struct t_network *t, size_t k, size_t n)
 {
-	int ok = n <= T_LOADS && fscanf(f, "%lf %lf", &t->visits[k][0],
-					&t->present[k][0]) == 2;
+	int ok = n <= T_LOADS &&
+		 fscanf(f, "%lf %lf", &t->visits[k][0], &t->present[k][0]) == 2;
 
 	t->busy[k][0] = -1;
 	t->station[k].kind = NP_QN_LOADED;
@@ -101,10 +103,10 @@ void t_network_random(struct np_rng *r, enum t_kinds kinds, size_t n_classes,
 {
 	t_network_make(t, n_classes, 1 + np_rng_below(r, T_STATIONS));
 	for (size_t c = 0; c < n_classes; c++) {
-		t->class[c].customers = n_classes > 1 && !np_rng_below(r, 8) ?
-					0 : customers;
-		t->class[c].think_sec = np_rng_below(r, 3) ?
-					10 * random_sec(r) : 1e-3;
+		t->class[c].customers =
+			n_classes > 1 && !np_rng_below(r, 8) ? 0 : customers;
+		t->class[c].think_sec =
+			np_rng_below(r, 3) ? 10 * random_sec(r) : 1e-3;
 	}
 	for (size_t k = 0; k < t->net.n_stations; k++) {
 		if (!np_rng_below(r, 5))
@@ -133,8 +135,8 @@ void t_network_split(struct t_network *t, uint64_t customers)
 	}
 }
 
-int t_network_conserves(const struct np_qn *net,
-			const struct np_qn_solution *s, double rel)
+int t_network_conserves(const struct np_qn *net, const struct np_qn_solution *s,
+			double rel)
 {
 	for (size_t c = 0; c < net->n_classes; c++) {
 		double n = (double)net->class[c].customers;
@@ -144,8 +146,9 @@ int t_network_conserves(const struct np_qn *net,
 			size_t i = c * net->n_stations + k;
 
 			all += s->present[i];
-			if (!t_close(s->present[i], s->x_per_sec[c] *
-				     s->residence_sec[i], 1e-12))
+			if (!t_close(s->present[i],
+				     s->x_per_sec[c] * s->residence_sec[i],
+				     1e-12))
 				return 0;
 		}
 		if (!(fabs(all - n) <= rel * n))
@@ -218,8 +221,8 @@ static int within_capacity(const struct np_qn *net,
 	return 1;
 }
 
-void t_network_laws(const char *name, np_qn_method *solve,
-		    enum t_kinds kinds, size_t n_classes, double over)
+void t_network_laws(const char *name, np_qn_method *solve, enum t_kinds kinds,
+		    size_t n_classes, double over)
 {
 	struct np_rng *r = np_rng_new(1, name);
 	int good = 0;

@@ -46,8 +46,8 @@ void t_network_random(struct np_rng *r, enum t_kinds kinds, size_t n_classes,
 void t_network_split(struct t_network *t, uint64_t customers);
 
 /* Little's law and conservation of customers, within rel of the customers. */
-int t_network_conserves(const struct np_qn *net,
-			const struct np_qn_solution *s, double rel);
+int t_network_conserves(const struct np_qn *net, const struct np_qn_solution *s,
+			double rel);
 
 /* Tests the n_wanted solutions of the file for this method, one row each. */
 void t_network_meets(const char *method, np_qn_method *solve, double rel,
@@ -57,8 +57,8 @@ void t_network_meets(const char *method, np_qn_method *solve, double rel,
  * Conservation, Little's law and capacity over random networks; no utilisation
  * exceeds 1 + over.
  */
-void t_network_laws(const char *name, np_qn_method *solve,
-		    enum t_kinds kinds, size_t n_classes, double over);
+void t_network_laws(const char *name, np_qn_method *solve, enum t_kinds kinds,
+		    size_t n_classes, double over);
 
 /* Whichever allocation fails, the method reports it and leaks nothing. */
 void t_network_survives_no_memory(np_qn_method *solve, enum t_kinds kinds);

@@ -45,20 +45,22 @@ T_TEST("reference components agree to 1e-9")
 
 	for (; f && next(f, name, &run, &link, want); n++)
 		for (int v = 0; v < 2; v++) {
-			T_ROW(name, !np_four(&run, &link,
-					     (enum np_four_variant)v, &got,
-					     NULL));
-			T_ROW(name, close_to(got.switch_sec,
-				want[v].switch_sec, want[v].switch_sec));
-			T_ROW(name, close_to(got.contention_sec,
-				want[v].contention_sec,
-				fmax(want[v].contention_sec, 1e-3)));
-			T_ROW(name, close_to(got.active_sec,
-				want[v].active_sec, want[v].active_sec));
-			T_ROW(name, close_to(got.compute_sec,
-				want[v].compute_sec, want[v].compute_sec));
+			T_ROW(name,
+			      !np_four(&run, &link, (enum np_four_variant)v,
+				       &got, NULL));
+			T_ROW(name, close_to(got.switch_sec, want[v].switch_sec,
+					     want[v].switch_sec));
+			T_ROW(name,
+			      close_to(got.contention_sec,
+				       want[v].contention_sec,
+				       fmax(want[v].contention_sec, 1e-3)));
+			T_ROW(name, close_to(got.active_sec, want[v].active_sec,
+					     want[v].active_sec));
+			T_ROW(name,
+			      close_to(got.compute_sec, want[v].compute_sec,
+				       want[v].compute_sec));
 			T_ROW(name, close_to(got.wall_sec, want[v].wall_sec,
-				want[v].wall_sec));
+					     want[v].wall_sec));
 		}
 	T_CHECK(n == 4);
 	if (f)
@@ -135,8 +137,8 @@ T_TEST("one process, no message, no time in MPI, no thinking")
 	T_CHECK(f.active_sec == 0 && f.contention_sec == 0);
 	/* No think time: every process waits for all others. */
 	run = (struct np_run){ 1000, 10, 10, 1000, 0 };
-	T_CHECK(!np_four(&run, &(struct np_link){ 1, 0 }, NP_FOUR_PUBLISHED,
-			 &f, NULL));
+	T_CHECK(!np_four(&run, &(struct np_link){ 1, 0 }, NP_FOUR_PUBLISHED, &f,
+			 NULL));
 	T_CHECK(t_close(f.active_sec, 10 / 1.999, 1e-9));
 }
 
@@ -151,12 +153,16 @@ static const struct {
 	{ "too many", { 1e8, 1, 1, 1, 1 }, { 1, 0 }, "1e+08 processes" },
 	{ "negative time", { 1, -1, 1, 1, 1 }, { 1, 0 }, "time -1, expected" },
 	{ "no number", { 1, 1, NAN, 1, 1 }, { 1, 0 }, "time in MPI nan" },
-	{ "more in MPI than there was", { 1, 1, 2, 1, 1 }, { 1, 0 },
+	{ "more in MPI than there was",
+	  { 1, 1, 2, 1, 1 },
+	  { 1, 0 },
 	  "2 s in MPI, of 1 s in all" },
 	{ "negative messages", { 1, 1, 1, -1, 1 }, { 1, 0 }, "messages -1" },
 	{ "negative size", { 1, 1, 1, 1, -1 }, { 1, 0 }, "mean size -1" },
 	{ "no bandwidth", { 1, 1, 1, 1, 1 }, { 0, 0 }, "bandwidth 0, exp" },
-	{ "endless bandwidth", { 1, 1, 1, 1, 1 }, { INFINITY, 0 },
+	{ "endless bandwidth",
+	  { 1, 1, 1, 1, 1 },
+	  { INFINITY, 0 },
 	  "bandwidth inf" },
 	{ "negative latency", { 1, 1, 1, 1, 1 }, { 1, -1 }, "latency -1" },
 };
@@ -167,9 +173,9 @@ T_TEST("impossible runs and links are rejected")
 		struct np_err err = NP_ERR_INIT;
 		struct np_four f;
 
-		T_ROW(refused[i].name, np_four(&refused[i].run,
-			&refused[i].link, NP_FOUR_PUBLISHED, &f, &err) ==
-			-EINVAL);
+		T_ROW(refused[i].name,
+		      np_four(&refused[i].run, &refused[i].link,
+			      NP_FOUR_PUBLISHED, &f, &err) == -EINVAL);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].said));
 	}
 	T_CHECK(np_four_forward(&usual, &link, -1, 1, &(struct np_four){ 0 },

@@ -10,22 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD "@ mpiP\n@ Command : /bin/./prog -x \n" \
+#define HEAD \
+	"@ mpiP\n@ Command : /bin/./prog -x \n" \
 	"@ Version                  : 3.4.1\n"
-#define TASKS "@ MPI Task Assignment      : 0 n0\n" \
+#define TASKS \
+	"@ MPI Task Assignment      : 0 n0\n" \
 	"@ MPI Task Assignment      : 1 n1\n"
 #define DASHES "-----------\n"
 #define AT(name) DASHES "@--- " name " ----\n" DASHES
 #define TIMES AT("MPI Time (seconds)") "Task    AppTime    MPITime     MPI%\n"
-#define ROWS "   0         10          2     20.00\n" \
+#define ROWS \
+	"   0         10          2     20.00\n" \
 	"   1         10       4.01     40.10\n"
 #define SUM "   *         20       6.01     30.05\n"
-#define SITES AT("Callsite Time statistics (all, milliseconds): 2") \
+#define SITES \
+	AT("Callsite Time statistics (all, milliseconds): 2") \
 	"Name  Site Rank  Count  Max  Mean  Min  App%  MPI%\n" \
 	"Send  1  *  4  1  1  -nan  0.1  0.2\n"
-#define SENT AT("Callsite Message Sent statistics (all, sent bytes)") \
+#define SENT \
+	AT("Callsite Message Sent statistics (all, sent bytes)") \
 	"Name  Site Rank  Count  Max  Mean  Min  Sum\n"
-#define COUNTS "Send  1  0  100  8  8  8  800\n" \
+#define COUNTS \
+	"Send  1  0  100  8  8  8  800\n" \
 	"Send  1  *  250  8  8  8  2000\n\n" \
 	"Allreduce  2  1  50  4096  4096  4096  2.048e+05\n" \
 	"Allreduce  2  *  50  4096  4096  4096  2.048e+05\n"
@@ -80,15 +86,14 @@ static const struct {
 	  "solver" },
 	{ "a directory as an argument", "/opt/bin/solver data/", "r",
 	  "solver" },
-	{ "the report has the program's name",
-	  "/opt/bin/solver cases/first", "/d/solver.4.181196.1.mpiP",
-	  "solver" },
+	{ "the report has the program's name", "/opt/bin/solver cases/first",
+	  "/d/solver.4.181196.1.mpiP", "solver" },
 	{ "the report has it behind a blank", "/opt/a b/the.solver out/x",
 	  "the.solver.4.17.1.mpiP", "the.solver" },
 	{ "a drive and backslashes", "C:\\sim\\solver.exe in\\mesh.dat", "r",
 	  "solver.exe" },
-	{ "blanks behind a drive", "C:\\Program Files\\My Tools\\Solver.EXE -n 4",
-	  "r", "Solver.EXE" },
+	{ "blanks behind a drive",
+	  "C:\\Program Files\\My Tools\\Solver.EXE -n 4", "r", "Solver.EXE" },
 	{ "a blank behind a server", "\\\\hpc\\run dir\\solver --opt a", "r",
 	  "solver" },
 };
@@ -100,12 +105,12 @@ T_TEST("the program is found in its command")
 		char text[4096];
 
 		snprintf(text, sizeof(text), "@ mpiP\n@ Command : %s \n%s",
-			 commands[i].command, TASKS TIMES ROWS SUM SENT COUNTS
-			 END);
+			 commands[i].command,
+			 TASKS TIMES ROWS SUM SENT COUNTS END);
 		T_CHECK(!np_mpip_parse(text, strlen(text), commands[i].report,
 				       &m, NULL));
-		T_ROW(commands[i].name, !strcmp(m.program,
-						commands[i].program));
+		T_ROW(commands[i].name,
+		      !strcmp(m.program, commands[i].program));
 	}
 }
 
@@ -130,8 +135,7 @@ T_TEST("a report that mpiP wrote is read")
 	T_CHECK(m.n_tasks == 2 && m.notes == 0);
 	T_CHECK(!strcmp(m.program, "lmp") && !strcmp(m.version, "3.5.0"));
 	T_CHECK(m.app_sec == 10.758 && m.mpi_sec == 9.257);
-	T_CHECK(m.messages == 2428 &&
-		t_close(m.bytes, 60150746, 1e-6));
+	T_CHECK(m.messages == 2428 && t_close(m.bytes, 60150746, 1e-6));
 }
 
 static const struct {
@@ -139,31 +143,35 @@ static const struct {
 	unsigned notes;
 	double mpi_sec, messages;
 } taken[] = {
-	{ "DOS line ends", "@ mpiP\r\n" TASKS TIMES ROWS SUM SENT COUNTS
-	  END, NP_MPIP_NO_VERSION, 6.01, 300 },
+	{ "DOS line ends", "@ mpiP\r\n" TASKS TIMES ROWS SUM SENT COUNTS END,
+	  NP_MPIP_NO_VERSION, 6.01, 300 },
 	{ "no row *", HEAD TASKS TIMES ROWS SENT COUNTS END, NP_MPIP_NO_SUM,
 	  6.01, 300 },
-	{ "row * is another", HEAD TASKS TIMES ROWS
-	  "   *  20  7  35.00\n" SENT COUNTS END, NP_MPIP_SUM_DIFFERS, 7, 300 },
-	{ "row * is as good as three digits are", HEAD TASKS TIMES ROWS
-	  "   *  20  6.05  35.00\n" SENT COUNTS END, 0, 6.05, 300 },
+	{ "row * is another",
+	  HEAD TASKS TIMES ROWS "   *  20  7  35.00\n" SENT COUNTS END,
+	  NP_MPIP_SUM_DIFFERS, 7, 300 },
+	{ "row * is as good as three digits are",
+	  HEAD TASKS TIMES ROWS "   *  20  6.05  35.00\n" SENT COUNTS END, 0,
+	  6.05, 300 },
 	{ "no messages", HEAD TASKS TIMES ROWS SUM SITES END,
 	  NP_MPIP_NO_MESSAGES, 6.01, 0 },
 	{ "cut off", HEAD TASKS TIMES ROWS SUM SENT COUNTS, NP_MPIP_TRUNCATED,
 	  6.01, 300 },
-	{ "cut off inside a row", HEAD TASKS TIMES ROWS SUM SENT COUNTS
-	  "Bcast  3  *  77", NP_MPIP_TRUNCATED, 6.01, 300 },
+	{ "cut off inside a row",
+	  HEAD TASKS TIMES ROWS SUM SENT COUNTS "Bcast  3  *  77",
+	  NP_MPIP_TRUNCATED, 6.01, 300 },
 	{ "what follows the end does not count", WHOLE SENT COUNTS, 0, 6.01,
 	  300 },
-	{ "other sections may hold anything", HEAD TASKS TIMES ROWS SUM
-	  AT("Callsites: 1") "  1   0 a b.c    *  9 f   Send\n"
-	  AT("Callsite I/O statistics (all, I/O bytes)")
-	  "File_read  1  *  40  64  64  64  2560\n" SENT COUNTS END, 0, 6.01,
-	  300 },
-	{ "all the time in MPI, rounded up", HEAD
-	  "@ MPI Task Assignment : 0 n0\n" TIMES
-	  "   0  9.99  10  100.00\n" SENT COUNTS END, NP_MPIP_NO_SUM, 9.99,
-	  300 },
+	{ "other sections may hold anything",
+	  HEAD TASKS TIMES ROWS SUM
+		  AT("Callsites: 1") "  1   0 a b.c    *  9 f   Send\n" AT(
+			  "Callsite I/O statistics (all, I/O bytes)") "File_read  1  *  40  64  64  64  2560\n" SENT
+			  COUNTS END,
+	  0, 6.01, 300 },
+	{ "all the time in MPI, rounded up",
+	  HEAD "@ MPI Task Assignment : 0 n0\n" TIMES
+	       "   0  9.99  10  100.00\n" SENT COUNTS END,
+	  NP_MPIP_NO_SUM, 9.99, 300 },
 };
 
 T_TEST("unusual reports are accepted with a note")
@@ -192,12 +200,13 @@ static const struct {
 	{ "times twice", HEAD TASKS TIMES ROWS TIMES, "the same section again",
 	  -EINVAL },
 	{ "two reports in one file", WHOLE WHOLE, "a second report", -EINVAL },
-	{ "counts twice", HEAD TASKS SENT COUNTS SENT,
-	  "the same section again", -EINVAL },
+	{ "counts twice", HEAD TASKS SENT COUNTS SENT, "the same section again",
+	  -EINVAL },
 	{ "a task twice", HEAD TASKS TIMES ROWS ROWS,
 	  "r:12: a second row of this task", -EINVAL },
-	{ "a task missing", HEAD TASKS TIMES "   0  10  2  20.00\n" SENT COUNTS
-	  END, "times of 1 task, expected 2", -EINVAL },
+	{ "a task missing",
+	  HEAD TASKS TIMES "   0  10  2  20.00\n" SENT COUNTS END,
+	  "times of 1 task, expected 2", -EINVAL },
 	{ "a task too many", HEAD TASKS TIMES "   2  10  2  20.00\n",
 	  "r:10: a task that the header does not have", -EINVAL },
 	{ "a task beyond all", HEAD TASKS TIMES "   4294967296  10  2  20.0\n",
@@ -206,8 +215,9 @@ static const struct {
 	  "r:10: \"0.5\", expected a whole number", -EINVAL },
 	{ "no task", HEAD TIMES SENT COUNTS END, "times of 0 tasks", -EINVAL },
 	{ "two sums", HEAD TASKS TIMES SUM SUM, "a second row *", -EINVAL },
-	{ "more in MPI than there was", HEAD TASKS TIMES
-	  "   0  10  10.2  102.00\n", "r:10: 10.2 s in MPI, of 10 s", -EINVAL },
+	{ "more in MPI than there was",
+	  HEAD TASKS TIMES "   0  10  10.2  102.00\n",
+	  "r:10: 10.2 s in MPI, of 10 s", -EINVAL },
 	{ "a time that is no number", HEAD TASKS TIMES "   0  nan  2  20.00\n",
 	  "r:10: \"nan\", expected a number from 0", -EINVAL },
 	{ "endless time", HEAD TASKS TIMES "   0  inf  2  20.00\n", "\"inf\"",
@@ -216,20 +226,21 @@ static const struct {
 	  "\"1e+19\"", -EINVAL },
 	{ "negative time", HEAD TASKS TIMES "   0  -1  2  20.00\n", "\"-1\"",
 	  -EINVAL },
-	{ "two points", HEAD TASKS TIMES "   0  1.2.3  2  20.00\n",
-	  "\"1.2.3\"", -EINVAL },
+	{ "two points", HEAD TASKS TIMES "   0  1.2.3  2  20.00\n", "\"1.2.3\"",
+	  -EINVAL },
 	{ "a row of times too short", HEAD TASKS TIMES "   0  10  2\n",
 	  "r:10: expected task, AppTime", -EINVAL },
-	{ "a row of counts too long", HEAD TASKS TIMES ROWS SUM SENT
-	  "Send  1  *  250  8  8  8  2000  9\n", "expected name, site, rank",
-	  -EINVAL },
-	{ "half a message", HEAD TASKS TIMES ROWS SUM SENT
-	  "Send  1  *  2.5  8  8  8  20\n", "expected a whole number",
-	  -EINVAL },
+	{ "a row of counts too long",
+	  HEAD TASKS TIMES ROWS SUM SENT "Send  1  *  250  8  8  8  2000  9\n",
+	  "expected name, site, rank", -EINVAL },
+	{ "half a message",
+	  HEAD TASKS TIMES ROWS SUM SENT "Send  1  *  2.5  8  8  8  20\n",
+	  "expected a whole number", -EINVAL },
 	{ "a concise report", HEAD AT("Task Time Statistics (seconds)"),
 	  "r:5: a concise report, which has no counts of messages", -ENODATA },
-	{ "concise callsites", HEAD TASKS TIMES ROWS SUM
-	  AT("Callsite Message Sent statistics (all callsites, sent bytes)"),
+	{ "concise callsites",
+	  HEAD TASKS TIMES ROWS SUM AT(
+		  "Callsite Message Sent statistics (all callsites, sent bytes)"),
 	  "a concise report", -ENODATA },
 	{ "no callsites", HEAD TASKS TIMES ROWS SUM END,
 	  "no counts of messages; expected a whole report, without", -ENODATA },
@@ -265,8 +276,8 @@ T_TEST("a report may end anywhere")
 		struct np_mpip m = { .notes = NP_MPIP_TRUNCATED };
 
 		cut[len - 1] = '\0';
-		T_CHECK(parse(cut, &m, NULL) ||
-			m.notes & NP_MPIP_TRUNCATED || strstr(cut, "End of"));
+		T_CHECK(parse(cut, &m, NULL) || m.notes & NP_MPIP_TRUNCATED ||
+			strstr(cut, "End of"));
 	}
 	free(cut);
 }
@@ -324,12 +335,14 @@ T_TEST("a trace gives the same values as a report")
 
 		some_trace(dir, 0, 2, t->r, 2);
 		some_trace(dir, 1, 2, other, 1);
-		T_ROW(t->name, !np_mpip_trace(dir, &m, NULL) &&
-		      m.n_tasks == 2 && m.messages == t->messages &&
-		      m.bytes == t->bytes &&
-		      m.notes == (t->messages ? 0 : NP_MPIP_NO_MESSAGES) &&
-		      fabs(m.mpi_sec - 1e-9 * t->mpi_ns) < 1e-12 &&
-		      fabs(m.app_sec - app_sec) < 1e-12);
+		T_ROW(t->name,
+		      !np_mpip_trace(dir, &m, NULL) && m.n_tasks == 2 &&
+			      m.messages == t->messages &&
+			      m.bytes == t->bytes &&
+			      m.notes ==
+				      (t->messages ? 0 : NP_MPIP_NO_MESSAGES) &&
+			      fabs(m.mpi_sec - 1e-9 * t->mpi_ns) < 1e-12 &&
+			      fabs(m.app_sec - app_sec) < 1e-12);
 	}
 }
 

@@ -10,11 +10,13 @@
 
 #define HEAD "{\"format\":\"netprof-qn\",\"schema\":1,"
 #define ONE "\"classes\":[{\"name\":\"c\",\"customers\":3}],"
-#define TWO "\"classes\":[{\"name\":\"a\",\"customers\":3}," \
+#define TWO \
+	"\"classes\":[{\"name\":\"a\",\"customers\":3}," \
 	"{\"name\":\"b\",\"customers\":4,\"think_sec\":2.5}],"
 #define AT(members) "\"stations\":[{\"name\":\"s\"," members "}]}"
 
-static const char whole[] = HEAD "\"name\":\"all\",\"note\":[1]," TWO
+static const char whole[] = HEAD
+	"\"name\":\"all\",\"note\":[1]," TWO
 	"\"stations\":[{\"name\":\"q\",\"kind\":\"queueing\","
 	"\"visits\":[1,2],\"service_sec\":[0.5,0.25],\"note\":\"x\"},"
 	"{\"name\":\"m\",\"kind\":\"multi-server\",\"servers\":8,"
@@ -44,8 +46,9 @@ T_TEST("all that a network has is read")
 
 T_TEST("service may depend on the load")
 {
-	static const char text[] = HEAD ONE AT("\"kind\":\"load-dependent\","
-		"\"visits\":2,\"service_sec\":[1,0.5,0.25]");
+	static const char text[] =
+		HEAD ONE AT("\"kind\":\"load-dependent\","
+			    "\"visits\":2,\"service_sec\":[1,0.5,0.25]");
 	struct np_network n;
 
 	T_CHECK(!np_network_parse(text, strlen(text), "f", &n, NULL));
@@ -123,8 +126,7 @@ static const struct {
 		      "\"demand_sec\":1"),
 	  "servers: expected only with the kind multi", -EINVAL },
 	{ "no service", HEAD ONE AT("\"kind\":\"delay\""),
-	  "service_sec: expected this or demand_sec, got neither",
-	  -EINVAL },
+	  "service_sec: expected this or demand_sec, got neither", -EINVAL },
 	{ "demand and service",
 	  HEAD ONE AT("\"kind\":\"delay\","
 		      "\"demand_sec\":1,\"service_sec\":1"),
@@ -174,9 +176,9 @@ T_TEST("errors say what is wrong and where")
 		struct np_err err = NP_ERR_INIT;
 		struct np_network n;
 
-		T_ROW(refused[i].name, np_network_parse(refused[i].text,
-			strlen(refused[i].text), "f", &n, &err) ==
-			refused[i].rc);
+		T_ROW(refused[i].name,
+		      np_network_parse(refused[i].text, strlen(refused[i].text),
+				       "f", &n, &err) == refused[i].rc);
 		if (!strstr(err.text, refused[i].said))
 			printf("\n%s: %s", refused[i].name, err.text);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].said));
@@ -187,32 +189,35 @@ T_TEST("errors say what is wrong and where")
 static const struct {
 	const char *key, *text;
 } numbers[] = {
-	{ "schema", "{\"format\":\"netprof-qn\",\"schema\":%s," ONE
-	  AT("\"kind\":\"delay\",\"demand_sec\":1") },
-	{ "customers", HEAD "\"classes\":[{\"name\":\"c\",\"customers\":%s}],"
-	  AT("\"kind\":\"delay\",\"demand_sec\":1") },
-	{ "think_sec", HEAD "\"classes\":[{\"name\":\"c\",\"customers\":3,"
+	{ "schema", "{\"format\":\"netprof-qn\",\"schema\":%s," ONE AT(
+			    "\"kind\":\"delay\",\"demand_sec\":1") },
+	{ "customers",
+	  HEAD "\"classes\":[{\"name\":\"c\",\"customers\":%s}]," AT(
+		  "\"kind\":\"delay\",\"demand_sec\":1") },
+	{ "think_sec", HEAD
+	  "\"classes\":[{\"name\":\"c\",\"customers\":3,"
 	  "\"think_sec\":%s}]," AT("\"kind\":\"delay\",\"demand_sec\":1") },
-	{ "arrivals_per_sec", HEAD "\"classes\":[{\"name\":\"c\","
-	  "\"arrivals_per_sec\":%s}],"
-	  AT("\"kind\":\"delay\",\"demand_sec\":1") },
+	{ "arrivals_per_sec",
+	  HEAD "\"classes\":[{\"name\":\"c\","
+	       "\"arrivals_per_sec\":%s}]," AT(
+		       "\"kind\":\"delay\",\"demand_sec\":1") },
 	{ "servers", HEAD ONE AT("\"kind\":\"multi-server\",\"servers\":%s,"
-	  "\"demand_sec\":1") },
+				 "\"demand_sec\":1") },
 	{ "visits", HEAD ONE AT("\"kind\":\"delay\",\"visits\":%s,"
-	  "\"service_sec\":1") },
+				"\"service_sec\":1") },
 	{ "service_sec", HEAD ONE AT("\"kind\":\"delay\",\"service_sec\":%s") },
 	{ "demand_sec", HEAD ONE AT("\"kind\":\"delay\",\"demand_sec\":%s") },
 	{ "demand_sec[1]", HEAD TWO AT("\"kind\":\"delay\","
-	  "\"demand_sec\":[1,%s]") },
+				       "\"demand_sec\":[1,%s]") },
 	{ "service_sec[2]", HEAD ONE AT("\"kind\":\"load-dependent\","
-	  "\"service_sec\":[1,2,%s]") },
+					"\"service_sec\":[1,2,%s]") },
 };
 
 T_TEST("what is no number is refused in every field")
 {
 	static const char *const values[] = {
-		"-1", "0x10", "1e400", "nan", "NaN", "Infinity", "-Infinity",
-		"", "5x", "\"5\"", "true", "null", "[]", "{}",
+		"-1", "0x10", "1e400", "nan",  "NaN",  "Infinity", "-Infinity",
+		"",   "5x",   "\"5\"", "true", "null", "[]",	   "{}",
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(numbers); i++)
@@ -225,11 +230,12 @@ T_TEST("what is no number is refused in every field")
 				 values[k]);
 			snprintf(text, sizeof(text), numbers[i].text,
 				 values[k]);
-			T_ROW(row, np_network_parse(text, strlen(text), "f",
-						    &n, &err) == -EINVAL);
-			T_ROW(row, !strncmp(err.text, "f: ", 3) &&
-			      (strstr(err.text, numbers[i].key) ||
-			       strstr(err.text, "damaged at byte")));
+			T_ROW(row, np_network_parse(text, strlen(text), "f", &n,
+						    &err) == -EINVAL);
+			T_ROW(row,
+			      !strncmp(err.text, "f: ", 3) &&
+				      (strstr(err.text, numbers[i].key) ||
+				       strstr(err.text, "damaged at byte")));
 		}
 }
 

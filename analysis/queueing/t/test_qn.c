@@ -1,6 +1,6 @@
 /* Descriptions of networks: what is rejected, and the meaning of visits. */
-#include "some_network.h"
 #include "t.h"
+#include "some_network.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,7 +29,10 @@ static void at_once(struct t_network *t)
 	t->service[0][0] = t->service[1][0] = 0;
 }
 
-static void nowhere(struct t_network *t) { t->net.n_stations = 0; }
+static void nowhere(struct t_network *t)
+{
+	t->net.n_stations = 0;
+}
 
 static void at_no_load(struct t_network *t)
 {
@@ -67,7 +70,10 @@ static const struct {
 };
 
 static np_qn_method *const methods[] = {
-	np_qn_mva, np_qn_convolution, np_qn_schweitzer, np_qn_linearizer,
+	np_qn_mva,
+	np_qn_convolution,
+	np_qn_schweitzer,
+	np_qn_linearizer,
 };
 
 static void make(struct t_network *t)

@@ -1,6 +1,6 @@
 /* Linearizer and Schweitzer-Bard compared with exact solutions. */
-#include "some_network.h"
 #include "t.h"
+#include "some_network.h"
 
 #include <errno.h>
 #include <math.h>
@@ -55,7 +55,8 @@ static double worst(const struct method *m, const char *name,
 		for (size_t c = 0; c < n_classes; c++)
 			if (a.x_per_sec[c] > 0)
 				most = fmax(most, fabs(b.x_per_sec[c] /
-						       a.x_per_sec[c] - 1));
+							       a.x_per_sec[c] -
+						       1));
 		np_qn_solution_free(&a);
 		np_qn_solution_free(&b);
 	}
@@ -96,10 +97,11 @@ T_TEST("unsupported networks are rejected with an alternative")
 
 		snprintf(does_not, sizeof(does_not), "station: %s does not",
 			 methods[i].name);
-		T_ROW(methods[i].name, methods[i].solve(&t.net, &t_any_cost,
-							&s, &err) == -ENOTSUP);
-		T_ROW(methods[i].name, strstr(err.text, does_not) &&
-				       strstr(err.text, "convolution does"));
+		T_ROW(methods[i].name, methods[i].solve(&t.net, &t_any_cost, &s,
+							&err) == -ENOTSUP);
+		T_ROW(methods[i].name,
+		      strstr(err.text, does_not) &&
+			      strstr(err.text, "convolution does"));
 	}
 }
 
@@ -118,11 +120,11 @@ T_TEST("they stop at their limit of steps")
 		struct np_err err = NP_ERR_INIT;
 		struct np_qn_solution s;
 
-		T_ROW(methods[i].name, methods[i].solve(&t.net, &few, &s,
-							&err) == -ELOOP);
+		T_ROW(methods[i].name,
+		      methods[i].solve(&t.net, &few, &s, &err) == -ELOOP);
 		T_ROW(err.text, strstr(err.text, methods[i].stops) != NULL);
-		T_ROW(methods[i].name, methods[i].solve(&t.net, &least, &s,
-							&err) == -E2BIG);
+		T_ROW(methods[i].name,
+		      methods[i].solve(&t.net, &least, &s, &err) == -E2BIG);
 	}
 }
 

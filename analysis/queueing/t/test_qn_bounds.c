@@ -1,6 +1,6 @@
 /* Bounds of throughput. */
-#include "some_network.h"
 #include "t.h"
+#include "some_network.h"
 
 #include <errno.h>
 #include <math.h>

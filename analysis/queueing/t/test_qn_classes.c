@@ -1,6 +1,6 @@
 /* Convolution with several classes. */
-#include "some_network.h"
 #include "t.h"
+#include "some_network.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,8 +10,8 @@ T_TEST("Little's law, conservation and capacity hold")
 {
 	t_network_laws("two classes, all kinds of stations", np_qn_convolution,
 		       T_ALL_KINDS, 2, 1e-9);
-	t_network_laws("four classes, all kinds of stations",
-		       np_qn_convolution, T_ALL_KINDS, 4, 1e-9);
+	t_network_laws("four classes, all kinds of stations", np_qn_convolution,
+		       T_ALL_KINDS, 4, 1e-9);
 }
 
 /* Whether all results of class a of one equal those of class b of the other. */
@@ -83,8 +83,8 @@ static int adds_up(const struct np_qn_solution *one,
 
 	for (size_t k = 0; k < stations; k++) {
 		double all = two->present[k] + two->present[stations + k];
-		double busy = two->utilisation[k] +
-			      two->utilisation[stations + k];
+		double busy =
+			two->utilisation[k] + two->utilisation[stations + k];
 
 		ok = ok && fabs(all - one->present[k]) < 1e-9 &&
 		     fabs(two->present[stations + k] - share * all) < 1e-9 &&
@@ -139,9 +139,9 @@ static double rate(const struct t_network *t, size_t state, size_t customer)
 	for (size_t i = 0; i < 4; i++)
 		here += place_of(state, i) == k;
 	if (st->kind == NP_QN_LOADED)
-		return 1 / (double)here / t->loads[k][here <= st->n_loads ?
-						      here - 1 :
-						      st->n_loads - 1];
+		return 1 / (double)here /
+		       t->loads[k][here <= st->n_loads ? here - 1 :
+							 st->n_loads - 1];
 	return fmin(1, st->servers / (double)here) / t->service[k][c];
 }
 
@@ -176,8 +176,8 @@ static void settle(const struct t_network *t, double *p)
 				q[s] -= go;
 				for (size_t k = 0; k < PLACES; k++)
 					q[(s & ~((size_t)3 << 2 * i)) |
-					  k << 2 * i] += go *
-						chance(t, i / 2, k);
+					  k << 2 * i] +=
+						go * chance(t, i / 2, k);
 			}
 		}
 		change = 0;
@@ -231,8 +231,9 @@ T_TEST("results agree with the Markov chain to 1e-9")
 	}
 	T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &s, NULL));
 	for (size_t c = 0; c < 2; c++) {
-		T_CHECK(t_close(s.x_per_sec[c], present[PLACES - 1][c] /
-				t.class[c].think_sec, 1e-9));
+		T_CHECK(t_close(s.x_per_sec[c],
+				present[PLACES - 1][c] / t.class[c].think_sec,
+				1e-9));
 		for (size_t k = 0; k < 3; k++)
 			T_CHECK(t_close(s.present[c * 3 + k], present[k][c],
 					1e-9));

@@ -1,6 +1,6 @@
 /* Convolution, exact for multi-server queues and load-dependent stations. */
-#include "some_network.h"
 #include "t.h"
+#include "some_network.h"
 
 #include <errno.h>
 #include <math.h>
@@ -132,8 +132,8 @@ T_TEST("normalising constants may leave the range of a double")
 		struct t_network t;
 
 		t_network_make(&t, 1, 3);
-		t.class[0] = (struct np_qn_class){ "c", 20000,
-						   5000 * units[i] };
+		t.class[0] =
+			(struct np_qn_class){ "c", 20000, 5000 * units[i] };
 		for (size_t k = 0; k < 3; k++)
 			t.service[k][0] = (double)(k + 1) * units[i];
 		t.station[1].servers = 3;

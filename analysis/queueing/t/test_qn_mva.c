@@ -1,6 +1,6 @@
 /* Exact mean value analysis. */
-#include "some_network.h"
 #include "t.h"
+#include "some_network.h"
 
 #include <errno.h>
 #include <string.h>

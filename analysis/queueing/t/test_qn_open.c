@@ -1,6 +1,6 @@
 /* Open classes, and percentiles of response times. */
-#include "some_network.h"
 #include "t.h"
+#include "some_network.h"
 
 #include <errno.h>
 #include <math.h>

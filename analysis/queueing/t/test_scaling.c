@@ -1,8 +1,8 @@
 /* Runs of several sizes, and predictions of others. */
 #include "t.h"
 #include "alloc.h"
-#include "np_rng.h"
 #include "np_four.h"
+#include "np_rng.h"
 
 #include <errno.h>
 #include <math.h>
@@ -109,8 +109,10 @@ T_TEST("intervals contain the promised share of runs")
 T_TEST("compute time is interpolated, and constant beyond the runs")
 {
 	struct np_run run[4] = {
-		{ 4, 100, 0, 0, 0 }, { 1, 300, 0, 0, 0 },
-		{ 16, 20, 0, 0, 0 }, { 4, 110, 0, 0, 0 },
+		{ 4, 100, 0, 0, 0 },
+		{ 1, 300, 0, 0, 0 },
+		{ 16, 20, 0, 0, 0 },
+		{ 4, 110, 0, 0, 0 },
 	};
 	struct np_scaled_run got;
 	struct np_scaling *s;
@@ -131,7 +133,8 @@ T_TEST("negative fits and missing intervals are flagged")
 {
 	/* Messages decrease with the number of processes down to none. */
 	struct np_run run[3] = {
-		{ 10, 10, 1, 100, 8 }, { 20, 10, 1, 40, 8 },
+		{ 10, 10, 1, 100, 8 },
+		{ 20, 10, 1, 40, 8 },
 		{ 30, 10, 1, 20, 8 },
 	};
 	struct np_scaled_run got;
@@ -156,15 +159,15 @@ T_TEST("negative fits and missing intervals are flagged")
 T_TEST("too few or too many runs are rejected")
 {
 	struct np_run run[3] = {
-		{ 4, 10, 1, 1, 1 }, { 8, 10, 1, 1, 1 }, { 8, 10, 1, 1, 1 },
+		{ 4, 10, 1, 1, 1 },
+		{ 8, 10, 1, 1, 1 },
+		{ 8, 10, 1, 1, 1 },
 	};
 	struct np_err err = NP_ERR_INIT;
 	struct np_scaling *s;
 
-	T_CHECK(fit(run, 0, &s, &err) ==
-		-EDOM);
-	T_CHECK(fit(run, 3, &s, &err) ==
-		-EDOM);
+	T_CHECK(fit(run, 0, &s, &err) == -EDOM);
+	T_CHECK(fit(run, 3, &s, &err) == -EDOM);
 	T_CHECK(strstr(err.text, "process counts are needed, got 2"));
 	T_CHECK(np_scaling_fit(run, NULL, NP_SCALING_MAX_RUNS + 1, &link, &s,
 			       &err) == -EINVAL);

@@ -3,8 +3,10 @@
 #include "np_four.h"
 
 static const struct np_run runs[] = {
-	{ .processes = 2, .app_sec = 60 }, { .processes = 8, .app_sec = 21 },
-	{ .processes = 8, .app_sec = 19 }, { .processes = 32, .app_sec = 10 },
+	{ .processes = 2, .app_sec = 60 },
+	{ .processes = 8, .app_sec = 21 },
+	{ .processes = 8, .app_sec = 19 },
+	{ .processes = 32, .app_sec = 10 },
 };
 
 static const struct {
@@ -23,9 +25,11 @@ static const struct {
 T_TEST("the nearest run, as it is and scaled")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cases_); i++)
-		T_ROW(cases_[i].name, t_close(np_scaling_baseline(
-			cases_[i].which, runs, NP_ARRAY_SIZE(runs),
-			cases_[i].processes), cases_[i].want, 1e-12));
+		T_ROW(cases_[i].name,
+		      t_close(np_scaling_baseline(cases_[i].which, runs,
+						  NP_ARRAY_SIZE(runs),
+						  cases_[i].processes),
+			      cases_[i].want, 1e-12));
 }
 
 static double amdahl(const double *sec, double at)
@@ -48,6 +52,6 @@ T_TEST("a serial and a parallel part, neither negative")
 	T_CHECK(t_close(amdahl((double[]){ 16, 4, 1 }, 8) * 8,
 			amdahl((double[]){ 16, 4, 1 }, 16) * 16, 1e-12));
 	/* Runs of one size only. */
-	T_CHECK(t_close(np_scaling_baseline(NP_BASELINE_AMDAHL, runs, 1, 9),
-			60, 1e-9));
+	T_CHECK(t_close(np_scaling_baseline(NP_BASELINE_AMDAHL, runs, 1, 9), 60,
+			1e-9));
 }

@@ -1,8 +1,8 @@
 #include "t.h"
 #include "published.h"
 
-#include "np_sharing.h"
 #include "np_rng.h"
+#include "np_sharing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -86,7 +86,8 @@ T_TEST("counts agree with plain enumeration")
 		for (size_t i = 0; i < n; i++)
 			c[i] = (struct np_comm){
 				(uint32_t)np_rng_below(r, nodes),
-				100 + (uint32_t)np_rng_below(r, nodes) };
+				100 + (uint32_t)np_rng_below(r, nodes)
+			};
 		sets = enumerate(c, n, count);
 		ok = !all(c, n, 1u << 20, share, &ln, NULL) &&
 		     t_close(exp(ln), sets, 1e-9);
@@ -131,13 +132,13 @@ T_TEST("complete graphs have known numbers")
 	for (size_t k = 0; k < NP_ARRAY_SIZE(full); k++) {
 		size_t n = complete(c, full[k].p, full[k].q, full[k].not_self);
 
-		T_ROW(full[k].name, !all(c, n, 1u << 18, share,
-						     &ln, NULL));
+		T_ROW(full[k].name, !all(c, n, 1u << 18, share, &ln, NULL));
 		T_ROW(full[k].name, t_close(exp(ln), full[k].sets, 1e-9));
 		for (size_t i = 0; i < n; i++)
-			T_ROW(full[k].name, full[k].share == 0 ?
-			      t_close(share[i], share[0], 1e-9) :
-			      t_close(share[i], full[k].share, 1e-9));
+			T_ROW(full[k].name,
+			      full[k].share == 0 ?
+				      t_close(share[i], share[0], 1e-9) :
+				      t_close(share[i], full[k].share, 1e-9));
 	}
 }
 
@@ -171,15 +172,13 @@ T_TEST("trees and paths of any size are cheap")
 
 		a = b, b = d, d = next;
 		if (d > 1e200)
-			a /= 1e200, b /= 1e200, d /= 1e200,
-			scale += log(1e200);
+			a /= 1e200, b /= 1e200, d /= 1e200, scale += log(1e200);
 	}
 	T_CHECK(!all(c, LONG, 16 * LONG, share, &ln, NULL));
 	T_CHECK(t_close(ln, scale + log(d), 1e-12));
 	T_CHECK(!all(c, LONG - 1, 16 * LONG, share, &ln2, NULL));
 	T_CHECK(t_close(exp(ln - ln2), root, 1e-9));
-	T_CHECK(!all(c, spider(c, LONG / 4), 1u << 22, share, &ln,
-				 NULL));
+	T_CHECK(!all(c, spider(c, LONG / 4), 1u << 22, share, &ln, NULL));
 	T_CHECK(isfinite(ln) && ln > 0 && share[0] > 0 && share[0] < 1);
 	free(c);
 	free(share);

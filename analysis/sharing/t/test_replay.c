@@ -14,7 +14,8 @@ static struct np_replay_net net_of(const char *model)
 {
 	return (struct np_replay_net){
 		.model = np_sharing_find(model, NULL),
-		.param = NP_SHARING_DEFAULTS, .bytes_per_sec = 100,
+		.param = NP_SHARING_DEFAULTS,
+		.bytes_per_sec = 100,
 		.n_nodes = 8,
 	};
 }
@@ -25,7 +26,7 @@ struct line {
 	uint32_t task;
 	double sec;
 	uint64_t bytes;
-	int match;		 /* of a send: the line of its receive */
+	int match;		/* of a send: the line of its receive */
 	int after, after_start; /* lines, or -1 */
 };
 
@@ -35,8 +36,8 @@ static struct np_replay_app *app_of(const struct line *l, size_t n,
 	struct np_replay_app *a = np_replay_app_new(n_tasks);
 
 	for (size_t i = 0; i < n; i++) {
-		const struct np_replay_op op = { l[i].kind, l[i].task,
-						 l[i].sec, l[i].bytes, 0 };
+		const struct np_replay_op op = { l[i].kind, l[i].task, l[i].sec,
+						 l[i].bytes, 0 };
 		uint32_t at;
 
 		T_CHECK(!np_replay_add(a, &op, &at, NULL) && at == i);
@@ -68,15 +69,24 @@ static const uint32_t one_node[MOST] = { 0 };
 
 /* Task 0 computes, then sends; task 1 waits, then computes. */
 static const struct line pair[] = {
-	COMPUTE(0, 2, -1), SEND(0, 300, 2, 0), RECV(1, -1), COMPUTE(1, 1, 2),
+	COMPUTE(0, 2, -1),
+	SEND(0, 300, 2, 0),
+	RECV(1, -1),
+	COMPUTE(1, 1, 2),
 };
 /* Two messages leave node 0 simultaneously; the first is half as large. */
 static const struct line fan[] = {
-	SEND(0, 100, 2, -1), SEND(0, 200, 3, -1), RECV(1, -1), RECV(2, -1),
+	SEND(0, 100, 2, -1),
+	SEND(0, 200, 3, -1),
+	RECV(1, -1),
+	RECV(2, -1),
 };
 /* The receiver is late. */
 static const struct line late[] = {
-	SEND(0, 100, 3, -1), COMPUTE(0, 0, 0), COMPUTE(1, 5, -1), RECV(1, 2),
+	SEND(0, 100, 3, -1),
+	COMPUTE(0, 0, 0),
+	COMPUTE(1, 5, -1),
+	RECV(1, 2),
 };
 
 /* clang-format off */
@@ -115,18 +125,19 @@ T_TEST("programs take the expected time")
 		struct np_replay_net net = net_of(plays[k].model);
 		struct np_replay_app *a = app_of(plays[k].l, plays[k].n, 3);
 		struct np_replay_task task[3];
-		struct np_replay_job job = { .app = a, .task = task,
+		struct np_replay_job job = { .app = a,
+					     .task = task,
 					     .node_of = plays[k].node_of };
 		double last = 0;
 
 		net.latency_sec = plays[k].latency_sec;
 		net.eager_bytes = plays[k].eager_bytes;
 		T_ROW(plays[k].name, !np_replay_finish(a, NULL));
-		T_ROW(plays[k].name, !np_replay_run(&net, &job, 1, false, NULL,
-						    NULL));
+		T_ROW(plays[k].name,
+		      !np_replay_run(&net, &job, 1, false, NULL, NULL));
 		for (size_t t = 0; t < 3; t++) {
-			T_ROW(plays[k].name, t_close(task[t].end_sec,
-						     plays[k].end[t], 1e-9));
+			T_ROW(plays[k].name,
+			      t_close(task[t].end_sec, plays[k].end[t], 1e-9));
 			last = fmax(last, plays[k].end[t]);
 		}
 		T_ROW(plays[k].name, t_close(job.end_sec, last, 1e-9));
@@ -140,8 +151,9 @@ T_TEST("results of tasks and operations")
 	struct np_replay_app *a = app_of(fan, 4, 3);
 	struct np_replay_span span[4];
 	struct np_replay_task task[3];
-	struct np_replay_job job = { .app = a, .task = task, .span = span,
-				     .node_of = own };
+	struct np_replay_job job = {
+		.app = a, .task = task, .span = span, .node_of = own
+	};
 	uint64_t n_events;
 
 	np_replay_finish(a, NULL);
@@ -229,7 +241,10 @@ T_TEST("programs that do nothing end")
 
 /* Both tasks receive first. */
 static const struct line deadlock[] = {
-	RECV(0, -1), SEND(0, 100, 2, 0), RECV(1, -1), SEND(1, 100, 0, 2),
+	RECV(0, -1),
+	SEND(0, 100, 2, 0),
+	RECV(1, -1),
+	SEND(1, 100, 0, 2),
 };
 static const struct line circle[] = { COMPUTE(0, 1, 1), COMPUTE(0, 1, 0) };
 
@@ -241,16 +256,17 @@ static const struct {
 	uint32_t nodes;
 	int rc;
 } refused[] = {
-	{ "both receive first", "deadlock after 0 s: task 0 waits to "
-	  "receive from task 1", deadlock, 4, 0, 100, 8, -EDEADLK },
-	{ "a cycle", "deadlock after 0 s", circle, 2, 0, 100, 8,
-	  -EDEADLK },
+	{ "both receive first",
+	  "deadlock after 0 s: task 0 waits to "
+	  "receive from task 1",
+	  deadlock, 4, 0, 100, 8, -EDEADLK },
+	{ "a cycle", "deadlock after 0 s", circle, 2, 0, 100, 8, -EDEADLK },
 	{ "a latency below 0", "a latency of -1 s", pair, 4, -1, 100, 8,
 	  -EINVAL },
 	{ "no bandwidth", "a bandwidth of 0 bytes a second", pair, 4, 0, 0, 8,
 	  -EINVAL },
-	{ "a node that is not there", "task 1 on node 1, expected 0 to 0",
-	  pair, 4, 0, 100, 1, -EINVAL },
+	{ "a node that is not there", "task 1 on node 1, expected 0 to 0", pair,
+	  4, 0, 100, 1, -EINVAL },
 };
 
 T_TEST("deadlocks and invalid values are reported")
@@ -276,9 +292,8 @@ T_TEST("deadlocks and invalid values are reported")
 		net.n_nodes = refused[i].nodes;
 		job.app = a = app_of(refused[i].l, refused[i].n, 2);
 		np_replay_finish(a, NULL);
-		T_ROW(refused[i].name, np_replay_run(&net, &job, 1, false,
-						     NULL, &err) ==
-				       refused[i].rc);
+		T_ROW(refused[i].name, np_replay_run(&net, &job, 1, false, NULL,
+						     &err) == refused[i].rc);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
 		np_replay_app_free(a);
 	}

@@ -11,14 +11,16 @@
  */
 static struct np_graph *graph(void)
 {
-	const struct np_graph_op send = { .kind = NP_OP_SEND, .size = 200, .peer = 1,
-				    .tag = 7 };
+	const struct np_graph_op send = {
+		.kind = NP_OP_SEND, .size = 200, .peer = 1, .tag = 7
+	};
 	const struct np_graph_op calc = { .kind = NP_OP_CALC,
-				    .size = 4000000000u };
-	const struct np_graph_op recv = { .kind = NP_OP_RECV, .size = 200,
-				    .peer = NP_ANY, .tag = 7 };
+					  .size = 4000000000u };
+	const struct np_graph_op recv = {
+		.kind = NP_OP_RECV, .size = 200, .peer = NP_ANY, .tag = 7
+	};
 	const struct np_graph_op after = { .kind = NP_OP_CALC,
-				     .size = 1000000000u };
+					   .size = 1000000000u };
 	struct np_graph *g = NULL;
 
 	T_CHECK(!np_graph_new("g", 2, &g, NULL));
@@ -41,8 +43,10 @@ T_TEST("an execution graph becomes the same program")
 	struct np_replay_app *a = NULL;
 	struct np_replay_task task[2];
 	struct np_replay_net net = {
-		.model = np_sharing_find("maxmin", NULL), .n_nodes = 2,
-		.param = NP_SHARING_DEFAULTS, .bytes_per_sec = 100,
+		.model = np_sharing_find("maxmin", NULL),
+		.n_nodes = 2,
+		.param = NP_SHARING_DEFAULTS,
+		.bytes_per_sec = 100,
 	};
 	struct np_replay_job job = { .node_of = node_of, .task = task };
 

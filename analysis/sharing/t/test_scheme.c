@@ -13,21 +13,20 @@ static int parse(const char *text, struct np_scheme_set *s, struct np_err *err)
 	return np_scheme_parse(text, strlen(text), "dir/fan.scheme", s, err);
 }
 
-static const char two[] =
-"# a fan, and the way back\n"
-"reference 20M took 2s\r\n"
-"latency 500ms\n"
-"size 40M\n"
-"scheme fan-out\n"
-"\ta: n0 -> n1          # as large as the size says\n"
-"b:\tn0 -> n2 4M at 10ms took 1.5s\n"
-"\n"
-"scheme back\n"
-"nodes n2 n1 n0\n"
-"size 0\n"
-"a: n1 -> n0 took 3s\n"
-"latency 0s\n"
-"b: n2 -> n0 10M\n";
+static const char two[] = "# a fan, and the way back\n"
+			  "reference 20M took 2s\r\n"
+			  "latency 500ms\n"
+			  "size 40M\n"
+			  "scheme fan-out\n"
+			  "\ta: n0 -> n1          # as large as the size says\n"
+			  "b:\tn0 -> n2 4M at 10ms took 1.5s\n"
+			  "\n"
+			  "scheme back\n"
+			  "nodes n2 n1 n0\n"
+			  "size 0\n"
+			  "a: n1 -> n0 took 3s\n"
+			  "latency 0s\n"
+			  "b: n2 -> n0 10M\n";
 
 T_TEST("schemes of a file with common settings")
 {
@@ -140,8 +139,8 @@ T_TEST("invalid schemes are rejected with their line")
 		struct np_err err = NP_ERR_INIT;
 		struct np_scheme_set set;
 
-		T_ROW(refused[i].name, parse(refused[i].text, &set, &err) ==
-				       -EINVAL);
+		T_ROW(refused[i].name,
+		      parse(refused[i].text, &set, &err) == -EINVAL);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
 	}
 }

@@ -12,7 +12,9 @@
 
 static const struct np_sharing_param defaults = NP_SHARING_DEFAULTS;
 static const char *const name_of[T_N_MODELS] = {
-	[GIGE] = "gige", [MYRINET] = "myrinet", [INFINIBAND] = "infiniband",
+	[GIGE] = "gige",
+	[MYRINET] = "myrinet",
+	[INFINIBAND] = "infiniband",
 	[MAXMIN] = "maxmin",
 };
 
@@ -37,8 +39,9 @@ T_TEST("published penalties, all models")
 	for (const struct t_published *p = t_published; p->name; p++)
 		for (int m = 0; m < T_N_MODELS; m++) {
 			memset(got, 0, sizeof(got));
-			T_ROW(p->name, !np_sharing_static(model(m), &defaults,
-				p->c, p->n, NODES, got, NULL));
+			T_ROW(p->name,
+			      !np_sharing_static(model(m), &defaults, p->c,
+						 p->n, NODES, got, NULL));
 			T_ROW(p->name, same(got, p->penalty[m], p->n, 1e-9));
 		}
 }
@@ -51,11 +54,13 @@ T_TEST("published times of penalties that change")
 	double got[T_COMMS];
 
 	for (const struct t_published *p = t_published; p->name; p++) {
-		T_ROW(p->name, !np_sharing_dynamic(model(MYRINET), &defaults,
-			p->c, zero, one, p->n, NODES, got, NULL));
+		T_ROW(p->name,
+		      !np_sharing_dynamic(model(MYRINET), &defaults, p->c, zero,
+					  one, p->n, NODES, got, NULL));
 		T_ROW(p->name, same(got, p->myrinet_dynamic, p->n, 1e-9));
-		T_ROW(p->name, !np_sharing_dynamic(model(MAXMIN), &defaults,
-			p->c, zero, one, p->n, NODES, got, NULL));
+		T_ROW(p->name,
+		      !np_sharing_dynamic(model(MAXMIN), &defaults, p->c, zero,
+					  one, p->n, NODES, got, NULL));
 		T_ROW(p->name, same(got, p->maxmin_dynamic, p->n, 1e-9));
 	}
 }
@@ -74,15 +79,15 @@ static const struct {
 	{ "MK1",
 	  { 0.089, 0.089, 0.071, 0.053, 0.035, 0.053, 0.071 },
 	  { 0.087, 0.087, 0.07, 0.052, 0.037, 0.051, 0.07 },
-	  { [GIGE] = 18.19, [MYRINET] = 2.54, [INFINIBAND] = 16.7,
-	    [MAXMIN] = 17.06 }, 8.36 },
+	  { [GIGE] = 18.19, [MYRINET] = 2.54, [INFINIBAND] = 16.7, [MAXMIN] = 17.06 },
+	  8.36 },
 	{ "MK2",
 	  { 0.177, 0.177, 0.177, 0.177, 0.053, 0.085, 0.085, 0.101, 0.101,
 	    0.073 },
 	  { 0.164, 0.164, 0.164, 0.164, 0.043, 0.086, 0.087, 0.108, 0.108,
 	    0.059 },
-	  { [GIGE] = 29.92, [MYRINET] = 9.53, [INFINIBAND] = 17.91,
-	    [MAXMIN] = 19.16 }, 16.95 },
+	  { [GIGE] = 29.92, [MYRINET] = 9.53, [INFINIBAND] = 17.91, [MAXMIN] = 19.16 },
+	  16.95 },
 };
 
 #define REFERENCE_SEC 0.0357
@@ -116,17 +121,18 @@ T_TEST("published errors against measured times")
 		const struct t_published *p = find(measured[k].name);
 
 		for (int m = 0; m < T_N_MODELS; m++) {
-			np_sharing_dynamic(model(m), &defaults, p->c, zero,
-					   one, p->n, NODES, got, NULL);
-			T_ROW(name_of[m], fabs(error_percent(got,
-				measured[k].measured_sec, p->n) -
-				measured[k].error[m]) < 0.0051);
+			np_sharing_dynamic(model(m), &defaults, p->c, zero, one,
+					   p->n, NODES, got, NULL);
+			T_ROW(name_of[m],
+			      fabs(error_percent(got, measured[k].measured_sec,
+						 p->n) -
+				   measured[k].error[m]) < 0.0051);
 		}
 		np_sharing_static(model(MYRINET), &defaults, p->c, p->n, NODES,
 				  got, NULL);
-		T_ROW("static", fabs(error_percent(got,
-			measured[k].measured_sec, p->n) -
-			measured[k].error_static) < 0.0051);
+		T_ROW("static",
+		      fabs(error_percent(got, measured[k].measured_sec, p->n) -
+			   measured[k].error_static) < 0.0051);
 	}
 }
 
@@ -140,8 +146,9 @@ T_TEST("a single reference time reproduces the printed numbers")
 		np_sharing_dynamic(model(MYRINET), &defaults, p->c, zero, one,
 				   p->n, NODES, got, NULL);
 		for (size_t i = 0; i < p->n; i++)
-			T_ROW(p->name, floor(1e3 * REFERENCE_SEC * got[i]) ==
-				round(1e3 * measured[k].printed_sec[i]));
+			T_ROW(p->name,
+			      floor(1e3 * REFERENCE_SEC * got[i]) ==
+				      round(1e3 * measured[k].printed_sec[i]));
 	}
 }
 
@@ -192,8 +199,9 @@ T_TEST("penalties are at least 1 and independent of node numbers")
 			for (size_t i = 0; i < n; i++)
 				c[i] = (struct np_comm){ NODES - 1 - c[i].from,
 							 NODES - 1 - c[i].to };
-			ok = ok && !np_sharing_static(k, &defaults, c, n,
-						      NODES, again, NULL) &&
+			ok = ok &&
+			     !np_sharing_static(k, &defaults, c, n, NODES,
+						again, NULL) &&
 			     same(again, got, n, 1e-9);
 			good += ok;
 		}
@@ -279,9 +287,9 @@ T_TEST("times without conflicts equal times alone")
 	double got[4];
 
 	for (size_t m = 0; m < np_sharing_n_models; m++) {
-		T_ROW(np_sharing_models[m].name, !np_sharing_dynamic(
-			&np_sharing_models[m], &defaults, c, start, alone, 4,
-			NODES, got, NULL));
+		T_ROW(np_sharing_models[m].name,
+		      !np_sharing_dynamic(&np_sharing_models[m], &defaults, c,
+					  start, alone, 4, NODES, got, NULL));
 		T_ROW(np_sharing_models[m].name, same(got, want, 4, 1e-12));
 	}
 }
@@ -328,8 +336,8 @@ T_TEST("a port with work is busy")
 			alone[i] = 1 + (double)np_rng_below(r, 100);
 			sum += alone[i];
 		}
-		if (np_sharing_dynamic(model(MAXMIN), &defaults, c, zero,
-				       alone, n, NODES, end, NULL))
+		if (np_sharing_dynamic(model(MAXMIN), &defaults, c, zero, alone,
+				       n, NODES, end, NULL))
 			continue;
 		for (size_t i = 0; i < n; i++)
 			last = fmax(last, end[i]);
@@ -357,16 +365,17 @@ T_TEST("max-min: incremental rates equal rates from scratch")
 			p.fabric = 3;
 		for (size_t i = 0; i < n; i++) {
 			c[i].from = (uint32_t)np_rng_below(r, nodes);
-			c[i].to = (c[i].from + 1 + (uint32_t)
-				   np_rng_below(r, nodes - 1)) % nodes;
+			c[i].to = (c[i].from + 1 +
+				   (uint32_t)np_rng_below(r, nodes - 1)) %
+				  nodes;
 			start[i] = t % 3 ? 0.5 * (double)np_rng_below(r, 20) :
 					   0;
 			alone[i] = t % 2 ? 1 : (double)np_rng_below(r, 50);
 		}
-		bad += np_sharing_dynamic(model(MAXMIN), &p, c, start, alone,
-					  n, nodes, end, NULL) ||
-		       np_sharing_dynamic(&anew, &p, c, start, alone, n,
-					  nodes, want, NULL) ||
+		bad += np_sharing_dynamic(model(MAXMIN), &p, c, start, alone, n,
+					  nodes, end, NULL) ||
+		       np_sharing_dynamic(&anew, &p, c, start, alone, n, nodes,
+					  want, NULL) ||
 		       !same(end, want, n, 1e-9);
 	}
 	T_CHECK(!bad);
@@ -424,10 +433,10 @@ T_TEST("impossible input is rejected with a message")
 		if (refused[i].at != FINE)
 			memcpy((char *)&p + refused[i].at, &refused[i].v,
 			       sizeof(double));
-		T_ROW(refused[i].name, np_sharing_dynamic(
-			model(GIGE), &p, &refused[i].c,
-			&refused[i].start, &refused[i].alone, 1, NODES, &got,
-			&err) == -EINVAL);
+		T_ROW(refused[i].name,
+		      np_sharing_dynamic(model(GIGE), &p, &refused[i].c,
+					 &refused[i].start, &refused[i].alone,
+					 1, NODES, &got, &err) == -EINVAL);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
 	}
 }

@@ -26,8 +26,12 @@ static struct np_scheme scheme_of(struct np_comm *c, size_t n, size_t n_nodes,
 				  double *took)
 {
 	return (struct np_scheme){
-		.c = c, .n = n, .n_nodes = n_nodes, .start_sec = zero,
-		.alone = one, .took_sec = took,
+		.c = c,
+		.n = n,
+		.n_nodes = n_nodes,
+		.start_sec = zero,
+		.alone = one,
+		.took_sec = took,
 	};
 }
 
@@ -94,19 +98,21 @@ T_TEST("parameters are recovered")
 					   one, s[i].n, 16, took[i], NULL);
 		}
 		took[0][0] = NAN; /* not measured */
-		T_ROW(known[k].model, !np_sharing_fit(m, s, NP_ARRAY_SIZE(s),
-						      &p, &f, NULL));
+		T_ROW(known[k].model,
+		      !np_sharing_fit(m, s, NP_ARRAY_SIZE(s), &p, &f, NULL));
 		T_ROW(known[k].model, f.n == 15 && f.mean_error < 1e-6);
 		for (size_t i = 0; i < 3; i++)
 			T_ROW(f.name[i], f.fitted[i]);
 		T_ROW(known[k].model,
 		      t_close(p.beta, known[k].truth.beta, 1e-5) &&
-		      t_close(p.gamma_out, known[k].truth.gamma_out, 1e-4) &&
-		      t_close(p.gamma_in, known[k].truth.gamma_in, 1e-4));
+			      t_close(p.gamma_out, known[k].truth.gamma_out,
+				      1e-4) &&
+			      t_close(p.gamma_in, known[k].truth.gamma_in,
+				      1e-4));
 		T_ROW(known[k].model,
 		      t_close(p.ib_in, known[k].truth.ib_in, 1e-5) &&
-		      t_close(p.ib_out, known[k].truth.ib_out, 1e-5) &&
-		      t_close(p.ib_many, known[k].truth.ib_many, 1e-5));
+			      t_close(p.ib_out, known[k].truth.ib_out, 1e-5) &&
+			      t_close(p.ib_many, known[k].truth.ib_many, 1e-5));
 	}
 }
 
@@ -135,16 +141,18 @@ T_TEST("exact times are met: 60 of 60")
 				&np_sharing_members[i];
 
 			if (*of->model)
-				*np_sharing_value(&truth, of) *= 0.7 + 6e-3 *
-					(double)np_rng_below(rng, 100);
+				*np_sharing_value(&truth, of) *=
+					0.7 +
+					6e-3 * (double)np_rng_below(rng, 100);
 		}
 		for (size_t k = 0; k < RANDOM_CASES; k++) {
 			size_t n = 3 + np_rng_below(rng, T_COMMS - 3);
 
 			for (size_t i = 0; i < n; i++) {
 				c[k][i].from = (uint32_t)np_rng_below(rng, 6);
-				c[k][i].to = (c[k][i].from + 1 + (uint32_t)
-					      np_rng_below(rng, 5)) % 6;
+				c[k][i].to = (c[k][i].from + 1 +
+					      (uint32_t)np_rng_below(rng, 5)) %
+					     6;
 			}
 			s[k] = scheme_of(c[k], n, 6, took[k]);
 			np_sharing_dynamic(m, &truth, c[k], zero, one, n, 6,

@@ -27,10 +27,16 @@ static struct seen seen[T_WORLD_MAX];
 static struct np_engine *transfers[T_WORLD_MAX];
 
 static const struct np_transfer fan[] = {
-	{ 0, 1, 100, 0 }, { 0, 2, 5000, 0 }, { 2, 1, 1, 0.25 }, { 1, 0, 9, 0 },
+	{ 0, 1, 100, 0 },
+	{ 0, 2, 5000, 0 },
+	{ 2, 1, 1, 0.25 },
+	{ 1, 0, 9, 0 },
 };
 static const struct np_trial trials[TRIALS] = {
-	{ fan, 4 }, { fan + 2, 1 }, { fan, 0 }, { fan + 1, 2 },
+	{ fan, 4 },
+	{ fan + 2, 1 },
+	{ fan, 0 },
+	{ fan + 1, 2 },
 };
 
 static void on_done(size_t i, const double *sec, void *arg)
@@ -142,9 +148,9 @@ T_TEST("a trial without end is abandoned")
 /* Measurements of schemes */
 
 static const char two[] =
-"size 2K\n"
-"scheme fan\nreference 4K\na: x -> y\nb: x -> z 1K at 5ms\nc: y -> z\n"
-"scheme back\na: z -> x 1K\n";
+	"size 2K\n"
+	"scheme fan\nreference 4K\na: x -> y\nb: x -> z 1K at 5ms\nc: y -> z\n"
+	"scheme back\na: z -> x 1K\n";
 
 static const uint32_t rank_of[] = { 3, 1, 2, 2, 3 };
 
@@ -161,8 +167,8 @@ static int schedule(const char *text, uint32_t repeats,
 T_TEST("each repetition measures every size alone, then all together")
 {
 	/* warm-up, and three times: reference, 2K, 1K, all */
-	static const size_t n[] = { 3, 1, 1, 1, 3, 1, 1, 1, 3, 1, 1, 1, 3,
-				    1, 1, 1, 1, 1, 1, 1 };
+	static const size_t n[] = { 3, 1, 1, 1, 3, 1, 1, 1, 3, 1,
+				    1, 1, 3, 1, 1, 1, 1, 1, 1, 1 };
 	static const uint32_t bytes[] = { 2048, 4096, 2048, 1024 };
 	struct np_scheme_set set;
 	struct np_schedule s;
@@ -184,9 +190,9 @@ T_TEST("each repetition measures every size alone, then all together")
 T_TEST("penalties refer to the time alone of the same repetition")
 {
 	/* in the second repetition everything takes twice as long: a drift */
-	const double sec[9][3] = { { 99, 99, 99 }, { 4 }, { 2 }, { 1 },
-				   { 3, 3, 4 }, { 8 }, { 4 }, { 2 },
-				   { 6, 6, 10 } };
+	const double sec[9][3] = { { 99, 99, 99 }, { 4 },	{ 2 },
+				   { 1 },	   { 3, 3, 4 }, { 8 },
+				   { 4 },	   { 2 },	{ 6, 6, 10 } };
 	struct np_scheme_set set;
 	struct np_schedule s;
 	const struct np_measured_scheme *g;
@@ -213,8 +219,7 @@ static const struct {
 	{ "an empty transfer", "a: x -> y 0\nb: x -> y 1K",
 	  "scheme x: a has 0 bytes, expected 1 to 67108864", 2, -EINVAL },
 	{ "a large transfer", "reference 1M\na: x -> y 65M",
-	  "a has 68157440 bytes", 2,
-	  -EINVAL },
+	  "a has 68157440 bytes", 2, -EINVAL },
 	{ "a large reference", "reference 1G\na: x -> y",
 	  "a reference of 1073741824 bytes", 2, -EINVAL },
 	{ "nodes on one process", "a: p -> q\nb: r -> s",
@@ -230,8 +235,9 @@ T_TEST("impossible measurements are rejected with a message")
 		struct np_scheme_set set;
 		struct np_schedule s;
 
-		T_ROW(refused[i].name, schedule(refused[i].text,
-			refused[i].repeats, &set, &s, &err) == refused[i].rc);
+		T_ROW(refused[i].name,
+		      schedule(refused[i].text, refused[i].repeats, &set, &s,
+			       &err) == refused[i].rc);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
 		np_scheme_free(&set);
 	}

@@ -21,7 +21,8 @@ static int play(const struct np_replay_app *a, struct np_replay_task *task,
 	static const uint32_t own[TASKS] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	const struct np_replay_net net = {
 		.model = np_sharing_find("maxmin", NULL),
-		.param = NP_SHARING_DEFAULTS, .bytes_per_sec = 1 << 20,
+		.param = NP_SHARING_DEFAULTS,
+		.bytes_per_sec = 1 << 20,
 		.n_nodes = TASKS,
 	};
 	struct np_replay_job job = { .app = a, .node_of = own, .task = task };
@@ -36,34 +37,38 @@ static const struct {
 	size_t n_ops;
 	double end_sec;
 } good[] = {
-	{ "one task computes", "tasks 1\n0: compute 2s\nall: compute 500ms",
-	  2, 2.5 },
+	{ "one task computes", "tasks 1\n0: compute 2s\nall: compute 500ms", 2,
+	  2.5 },
 	{ "a message", "tasks 2\n0: send 1 2M\n1: recv 0", 2, 2 },
 	{ "in the usual size", "tasks 2\n1: recv 0\n0: send 1", 2, 1 },
 	{ "in another usual size", "tasks 2\nsize 4M\n1: recv 0\n0: send 1", 2,
 	  4 },
 	{ "messages match in order",
 	  "tasks 2\n0: send 1 1M\n0: send 1 2M\n1: recv 0\n1: compute 1s\n"
-	  "1: recv 0", 5, 4 },
+	  "1: recv 0",
+	  5, 4 },
 	{ "a ring", "tasks 4\nall: exchange +1", 12, 1 },
 	{ "a ring the other way", "tasks 4\nall: exchange -1 3M", 12, 3 },
 	{ "a pair that exchanges", "tasks 4\n1: exchange 2\n2: exchange 1", 6,
 	  1 },
 	{ "computing while a message arrives",
 	  "tasks 2\n1: irecv 0\n1: compute 3s\n1: wait\n0: isend 1 2M\n"
-	  "0: wait", 5, 3 },
+	  "0: wait",
+	  5, 3 },
 	{ "waiting for nothing", "tasks 2\nall: wait", 0, 0 },
 	{ "all to all", "tasks 4\nall: alltoall 1M", 28, 3 },
 	{ "all to all of some", "tasks 4\n0-1,3: alltoall 1M", 15, 2 },
 	{ "a barrier",
 	  "tasks 3\n0: compute 1s\n2: compute 3s\n0,2: barrier\n"
-	  "all: compute 1s", 6, 4 },
+	  "all: compute 1s",
+	  6, 4 },
 	{ "a barrier of all, twice",
 	  "tasks 3\n1: compute 2s\nall: barrier\nall: barrier\n2: compute 1s",
 	  4, 3 },
 	{ "repeats in each other",
 	  "tasks 2\nrepeat 3 # thrice\nall: compute 1s\nrepeat 2\n"
-	  "0: send 1\n1: recv 0\nend\nend\nall: compute 1s", 20, 10 },
+	  "0: send 1\n1: recv 0\nend\nend\nall: compute 1s",
+	  20, 10 },
 };
 
 T_TEST("programs are read and take the expected time")
@@ -169,8 +174,8 @@ T_TEST("invalid programs are rejected with their line")
 		struct np_err err = NP_ERR_INIT;
 		struct np_replay_app *a;
 
-		T_ROW(refused[i].name, parse(refused[i].text, &a, &err) ==
-				       refused[i].rc);
+		T_ROW(refused[i].name,
+		      parse(refused[i].text, &a, &err) == refused[i].rc);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
 	}
 }

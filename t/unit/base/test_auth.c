@@ -1,7 +1,7 @@
+#include "t.h"
 #include "np_catalog.h"
 #include "np_conf.h"
 #include "np_snapshot.h"
-#include "t.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -46,17 +46,22 @@ static struct object some_object(void)
 		.sh_link = 2,
 	};
 	o.section[2] = (ElfW(Shdr)){
-		.sh_type = SHT_STRTAB, .sh_size = sizeof(o.names),
+		.sh_type = SHT_STRTAB,
+		.sh_size = sizeof(o.names),
 		.sh_offset = offsetof(struct object, names),
 	};
 	o.section[3] = (ElfW(Shdr)){
-		.sh_type = SHT_PROGBITS, .sh_addr = 0x1000,
-		.sh_offset = offsetof(struct object, version), .sh_size = 24,
+		.sh_type = SHT_PROGBITS,
+		.sh_addr = 0x1000,
+		.sh_offset = offsetof(struct object, version),
+		.sh_size = 24,
 	};
-	o.sym[1] = (ElfW(Sym)){ .st_name = 1, .st_shndx = 3,
-				.st_value = 0x1000, .st_size = 4 };
-	o.sym[2] = (ElfW(Sym)){ .st_name = 16, .st_shndx = 3,
-				.st_value = 0x1004, .st_size = 20 };
+	o.sym[1] = (ElfW(Sym)){
+		.st_name = 1, .st_shndx = 3, .st_value = 0x1000, .st_size = 4
+	};
+	o.sym[2] = (ElfW(Sym)){
+		.st_name = 16, .st_shndx = 3, .st_value = 0x1004, .st_size = 20
+	};
 	return o;
 }
 
@@ -71,8 +76,8 @@ T_TEST("a plugin says its version")
 	T_CHECK(np_elf_symbol(path, "plugin_version", &v, sizeof(v), &err) ==
 		4);
 	T_CHECK(v == 0x160508);
-	T_CHECK(np_elf_symbol(path, "plugin_type", type, sizeof(type), &err)
-		== 20);
+	T_CHECK(np_elf_symbol(path, "plugin_type", type, sizeof(type), &err) ==
+		20);
 	T_CHECK(!strcmp(type, "job_submit/netprof"));
 	T_CHECK(np_elf_symbol(path, "plugin_name", &v, sizeof(v), &err) ==
 		-ENODATA);
@@ -130,8 +135,8 @@ T_TEST("real objects are read")
 	struct np_err err = NP_ERR_INIT;
 	uint64_t v;
 
-	T_CHECK(np_elf_symbol("/proc/self/exe", "no_such_symbol", &v,
-			       sizeof(v), &err) < 0);
+	T_CHECK(np_elf_symbol("/proc/self/exe", "no_such_symbol", &v, sizeof(v),
+			      &err) < 0);
 	T_CHECK(err.text[0]);
 }
 
@@ -159,7 +164,7 @@ T_TEST("damaged objects are reported")
 					   sizeof(buf), &err);
 			n++;
 			named += (rc < 0) == !!err.text[0] &&
-				rc <= (long)sizeof(buf);
+				 rc <= (long)sizeof(buf);
 		}
 	T_CHECK(named == n);
 	for (size_t len = 0; len < offsetof(struct object, type); len += 7) {
@@ -171,6 +176,6 @@ T_TEST("damaged objects are reported")
 				      NULL) < 0);
 		T_CHECK(len > offsetof(struct object, version) ||
 			np_elf_symbol(t_write("object.so", &good, len),
-				       "plugin_version", &v, 4, NULL) < 0);
+				      "plugin_version", &v, 4, NULL) < 0);
 	}
 }

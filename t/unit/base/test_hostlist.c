@@ -84,8 +84,7 @@ static const struct {
 	{ "one", "n1", 0, "n1 " },
 	{ "commas and spaces", " n1, n2\tn3,,n4,", 0, "n1 n2 n3 n4 " },
 	{ "brackets with commas", "n[0-1,3],x", 0, "n0 n1 n3 x " },
-	{ "it says when it has enough", "n[0-65535]", -EINTR,
-	  "n0 n1 n2 n3 " },
+	{ "it says when it has enough", "n[0-65535]", -EINTR, "n0 n1 n2 n3 " },
 	{ "a range that Slurm refuses", "n[0-65536]", -E2BIG, "" },
 	{ "spaces in brackets", "n[0, 1],x", 0, "n0 n01 x " },
 	{ "no end", "n1,n[2", -EINVAL, "n1 " },
@@ -114,8 +113,8 @@ T_TEST("lists as users write them")
 		T_ROW(walks[i].name, rc == walks[i].rc);
 		T_ROW(walks[i].name, !strcmp(got, walks[i].want));
 		rc = np_hostlist_each(walks[i].text, NULL, NULL);
-		T_ROW(walks[i].name, rc == (walks[i].rc == -EINTR ? 0 :
-							    walks[i].rc));
+		T_ROW(walks[i].name,
+		      rc == (walks[i].rc == -EINTR ? 0 : walks[i].rc));
 	}
 }
 

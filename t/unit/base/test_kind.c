@@ -18,7 +18,8 @@ static const struct {
 	const char *says; /* NULL: it may be that */
 } rows[] = {
 	{ "a byte-order mark before GOAL", T("\xef\xbb\xbfnum_ranks 1\n"),
-	  NP_KIND_GOAL, "x:1: begins with a byte-order mark (UTF-8), expected "
+	  NP_KIND_GOAL,
+	  "x:1: begins with a byte-order mark (UTF-8), expected "
 	  "text in UTF-8 without one" },
 	{ "a byte-order mark before JSON", T("\xef\xbb\xbf{}"), NP_KIND_JSON,
 	  "x:1: begins with a byte-order mark (UTF-8)" },
@@ -29,22 +30,29 @@ static const struct {
 	{ "mpiP for GOAL", T("@ mpiP\n@ Command : a\n"), NP_KIND_GOAL,
 	  "x:1: expected an execution graph in GOAL, got a report of mpiP" },
 	{ "binary GOAL for mpiP", T("\x7f\x10\0\0\0\0\0\0\1\0\0\0"),
-	  NP_KIND_MPIP, "x:1: expected a report of mpiP, got an execution "
+	  NP_KIND_MPIP,
+	  "x:1: expected a report of mpiP, got an execution "
 	  "graph in binary GOAL" },
 	{ "a topology.yaml for GOAL", T("- topology: default\n"), NP_KIND_GOAL,
 	  "x:1: expected an execution graph in GOAL, got a topology.yaml of "
 	  "Slurm" },
 	{ "JSON for a scheme", T("{\"format\": 1}"), NP_KIND_WORDS,
 	  "x:1: expected lines of words, got JSON" },
-	{ "a program", T("\x7f" "ELF\2\1\1"), NP_KIND_GOAL,
+	{ "a program",
+	  T("\x7f"
+	    "ELF\2\1\1"),
+	  NP_KIND_GOAL,
 	  "x:1: expected an execution graph in GOAL, got a "
 	  "program or library (ELF)" },
-	{ "gzip", T("\x1f\x8b\x08\0"), NP_KIND_MPIP, "x:1: expected a report of mpiP, got gzip data" },
-	{ "a page of the web", T("<html>"), NP_KIND_JSON, "x:1: expected JSON, got XML or HTML" },
+	{ "gzip", T("\x1f\x8b\x08\0"), NP_KIND_MPIP,
+	  "x:1: expected a report of mpiP, got gzip data" },
+	{ "a page of the web", T("<html>"), NP_KIND_JSON,
+	  "x:1: expected JSON, got XML or HTML" },
 	{ "words for JSON", T(" \nqueue 1\nthink 2\n"), NP_KIND_JSON,
 	  "x:1: expected JSON, got \"queue 1\"" },
 	{ "a long line for JSON", T("0123456789012345678901234567890123"),
-	  NP_KIND_JSON, "x:1: expected JSON, got "
+	  NP_KIND_JSON,
+	  "x:1: expected JSON, got "
 	  "\"012345678901234567890123456789\" ..." },
 	{ "bytes for JSON", T("\0\1"), NP_KIND_JSON,
 	  "x:1: expected JSON, got binary data" },
@@ -71,9 +79,9 @@ T_TEST("what is of another kind is named")
 		rc = np_kind_check(copy, rows[i].len, rows[i].expected, "x",
 				   &err);
 		T_ROW(rows[i].name, rc == (rows[i].says ? -EINVAL : 0));
-		T_ROW(rows[i].name, !strncmp(err.text, rows[i].says ?
-					     rows[i].says : "", rows[i].says ?
-					     strlen(rows[i].says) : 1));
+		T_ROW(rows[i].name,
+		      !strncmp(err.text, rows[i].says ? rows[i].says : "",
+			       rows[i].says ? strlen(rows[i].says) : 1));
 		free(copy);
 	}
 }
@@ -82,7 +90,8 @@ T_TEST("what is of another kind is named")
 T_TEST("files that are no text are named as what they are")
 {
 	struct np_err err = NP_ERR_INIT;
-	const char *path = t_write_text("kind", "\x7f" "ELF and more");
+	const char *path = t_write_text("kind", "\x7f"
+						"ELF and more");
 	char fifo[512], *text = NULL;
 	size_t len;
 

@@ -10,8 +10,8 @@ static const struct {
 	{ "one switch", "sw.n1", "n1", "sw" },
 	{ "a deep tree", "a.b.c.d.n1", "n1", "d" },
 	{ "several switches above", "s[0-1].leaf3.n7", "n7", "leaf3" },
-	{ "a node with dots", "spine.leaf0.n1.cluster.org",
-	  "n1.cluster.org", "leaf0" },
+	{ "a node with dots", "spine.leaf0.n1.cluster.org", "n1.cluster.org",
+	  "leaf0" },
 	{ "node not known", "spine.leaf0.n1", NULL, "leaf0" },
 	{ "another name for the node", "spine.leaf0.n1", "host", "leaf0" },
 	{ "a base block", "leaf0.n1", "n1", "leaf0" },
@@ -55,9 +55,10 @@ static const struct {
 	{ "a leaf that is named for its fabric",
 	  "root.fabricA.fabricA.unknown.n1", "switch.switch.switch.node",
 	  "root.fabricA.fabricA.unknown" },
-	{ "the end of what does not fit", "a.very.long.name.of.a.spine.and."
-	  "then.the.very.long.name.of.its.leaf.0.n1", TWO,
-	  "e.very.long.name.of.its.leaf.0" },
+	{ "the end of what does not fit",
+	  "a.very.long.name.of.a.spine.and."
+	  "then.the.very.long.name.of.its.leaf.0.n1",
+	  TWO, "e.very.long.name.of.its.leaf.0" },
 	{ "a place on a torus", "torus0:0:1:0.n1", "torus.node", "" },
 	{ "no pattern", "spine.rack0.ib.n1", "", "ib" },
 };
@@ -67,8 +68,8 @@ T_TEST("leaves whose names have dots are distinguished")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(dotted); i++) {
 		char leaf[31] = "untouched";
 
-		np_leaf_from_address(dotted[i].address, dotted[i].pattern,
-				     "n1", leaf, sizeof(leaf));
+		np_leaf_from_address(dotted[i].address, dotted[i].pattern, "n1",
+				     leaf, sizeof(leaf));
 		T_ROW(dotted[i].name, !strcmp(leaf, dotted[i].leaf));
 	}
 }

@@ -83,11 +83,12 @@ static const struct {
 	const char *want; /* NULL: none */
 } libraries[] = {
 	{ "Open MPI", OPEN_MPI, "4.1.4", "Open MPI 4.1.4" },
-	{ "a release candidate of Open MPI",
-	  OPEN_MPI, "5.0.0rc2", "Open MPI 5.0.0rc2" },
+	{ "a release candidate of Open MPI", OPEN_MPI, "5.0.0rc2",
+	  "Open MPI 5.0.0rc2" },
 	{ "MPICH", MPICH, "4.0.2", "MPICH 4.0.2" },
 	{ "MPICH that hides its names", HIDDEN,
-	  "ch4:ucx|16:1:4|Wed Apr 17 15:30:02 CDT 2024|4.2.1|x", "MPICH 4.2.1" },
+	  "ch4:ucx|16:1:4|Wed Apr 17 15:30:02 CDT 2024|4.2.1|x",
+	  "MPICH 4.2.1" },
 	{ "a date of the release", HIDDEN, "16:1:4|unreleased|5.0.0a1|x",
 	  "MPICH 5.0.0a1" },
 	{ "versions of something else", HIDDEN, "16:1|a date|4.2.1|x", NULL },
@@ -106,9 +107,10 @@ T_TEST("a library says which MPI it is")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(libraries); i++) {
 		const char *want = libraries[i].want;
 		char got[NP_MPI_TEXT] = "";
-		bool any = np_mpi_of_file(make("libmpi.so.40",
-						  libraries[i].symbol,
-						  libraries[i].text), got);
+		bool any =
+			np_mpi_of_file(make("libmpi.so.40", libraries[i].symbol,
+					    libraries[i].text),
+				       got);
 
 		T_ROW(libraries[i].name, any == !!want);
 		T_ROW(libraries[i].name, !want || !strcmp(got, want));
@@ -121,8 +123,8 @@ static void be_program(const char *path, int ready)
 {
 	int fd = path ? open(path, O_RDONLY) : -1;
 
-	if (path && mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) ==
-			    MAP_FAILED)
+	if (path &&
+	    mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 		_exit(1);
 	if (write(ready, "x", 1) != 1)
 		_exit(1);
@@ -200,7 +202,8 @@ T_TEST("a process has the MPI that it or its child has mapped")
 		const char *want = processes[i].want;
 		char got[NP_MPI_TEXT] = "";
 		pid_t pid = start(make(processes[i].file, processes[i].symbol,
-				       "4.0.2"), processes[i].child);
+				       "4.0.2"),
+				  processes[i].child);
 		bool any = np_mpi_find(pid, np_mpi_of_file, got);
 
 		T_ROW(processes[i].name, any == !!want);
@@ -214,9 +217,8 @@ T_TEST("without an MPI there is none")
 	char got[NP_MPI_TEXT] = "";
 	pid_t pid = start(NULL, true);
 
-	T_ROW("a program without",
-	      np_mpi_find(pid, np_mpi_of_file, got) &&
-		      !strcmp(got, NP_MPI_NONE));
+	T_ROW("a program without", np_mpi_find(pid, np_mpi_of_file, got) &&
+					   !strcmp(got, NP_MPI_NONE));
 	end(pid);
 	got[0] = '\0';
 	T_ROW("of one that has ended nothing is known",

@@ -8,9 +8,14 @@ static const struct {
 	const char *a, *b;
 	size_t distance;
 } pairs[] = {
-	{ "", "", 0 }, { "abc", "abc", 0 }, { "", "abc", 3 },
-	{ "kitten", "sitting", 3 }, { "show", "shwo", 1 }, { "ab", "ba", 1 },
-	{ "lammps", "lamps", 1 }, { "lammps", "LAMMPS", 0 },
+	{ "", "", 0 },
+	{ "abc", "abc", 0 },
+	{ "", "abc", 3 },
+	{ "kitten", "sitting", 3 },
+	{ "show", "shwo", 1 },
+	{ "ab", "ba", 1 },
+	{ "lammps", "lamps", 1 },
+	{ "lammps", "LAMMPS", 0 },
 };
 
 T_TEST("letters between two names")
@@ -18,10 +23,10 @@ T_TEST("letters between two names")
 	char big[300];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
-		T_ROW(pairs[i].b, np_distance(pairs[i].a, pairs[i].b) ==
-				  pairs[i].distance);
-		T_ROW(pairs[i].b, np_distance(pairs[i].b, pairs[i].a) ==
-				  pairs[i].distance);
+		T_ROW(pairs[i].b,
+		      np_distance(pairs[i].a, pairs[i].b) == pairs[i].distance);
+		T_ROW(pairs[i].b,
+		      np_distance(pairs[i].b, pairs[i].a) == pairs[i].distance);
 	}
 	memset(big, 'x', sizeof(big));
 	big[sizeof(big) - 1] = '\0';
@@ -37,7 +42,9 @@ static const struct {
 	{ "lammps-melt", "; did you mean lammps?" },
 	{ "LAMMPS", "; did you mean lammps?" },
 	{ "hpcg", "; did you mean hpcc?" }, /* not itself */
-	{ "e", "" }, { "quantum", "" }, { "", "" },
+	{ "e", "" },
+	{ "quantum", "" },
+	{ "", "" },
 };
 
 T_TEST("names that were perhaps meant")

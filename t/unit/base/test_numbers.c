@@ -11,10 +11,10 @@ T_TEST("what comes again has the number it had")
 
 	T_CHECK(np_index_find(&x, "a", 1) == NP_NO_INDEX);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(text); i++) {
-		T_ROW(text[i], np_index_add(&x, text[i], strlen(text[i])) ==
-			       number[i]);
-		T_ROW(text[i], np_index_find(&x, text[i], strlen(text[i])) ==
-			       number[i]);
+		T_ROW(text[i],
+		      np_index_add(&x, text[i], strlen(text[i])) == number[i]);
+		T_ROW(text[i],
+		      np_index_find(&x, text[i], strlen(text[i])) == number[i]);
 	}
 	T_CHECK(x.n == 4 && np_index_find(&x, "c", 1) == NP_NO_INDEX);
 	np_index_clear(&x);

@@ -26,7 +26,8 @@ static const struct {
 	{ "plain fractions", NP_OPTION_SECONDS, "0.5", 0.5 },
 	{ "seconds with a unit", NP_OPTION_SECONDS, "2m", 120 },
 	{ "too many seconds", NP_OPTION_SECONDS, "3601", -1 },
-	{ "digits without end", NP_OPTION_SECONDS, "111111111111111111111111", -1 },
+	{ "digits without end", NP_OPTION_SECONDS, "111111111111111111111111",
+	  -1 },
 	{ "two points", NP_OPTION_SECONDS, "1.2.3", -1 },
 	{ "nanoseconds", NP_OPTION_NS, "3us", 3000 },
 	{ "nanoseconds need a unit", NP_OPTION_NS, "3", -1 },
@@ -35,7 +36,8 @@ static const struct {
 	{ "kibibytes", NP_OPTION_BYTES, "1K", 1024 },
 	{ "too few bytes", NP_OPTION_BYTES, "7", -1 },
 	{ "too many bytes", NP_OPTION_BYTES, "2M", -1 },
-	{ "bytes beyond 64 bits", NP_OPTION_BYTES, "99999999999999999999T", -1 },
+	{ "bytes beyond 64 bits", NP_OPTION_BYTES, "99999999999999999999T",
+	  -1 },
 	{ "half a byte", NP_OPTION_BYTES, "8.5", -1 },
 	{ "a count", NP_OPTION_COUNT, "17", 17 },
 	{ "a count takes no suffix", NP_OPTION_COUNT, "1K", -1 },
@@ -60,8 +62,7 @@ static int parse(enum np_option_kind kind, const char *text, double *out,
 	int rc;
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	rc = np_option_set(&options[kind], copy, whole ? (void *)&n : out,
-			   err);
+	rc = np_option_set(&options[kind], copy, whole ? (void *)&n : out, err);
 	if (whole)
 		*out = n;
 	return rc;
@@ -138,7 +139,7 @@ T_TEST("decimal numbers are finite, and nothing else is one")
 		if (decimals[i].rest)
 			T_ROW(decimals[i].name,
 			      rest && !strcmp(rest, decimals[i].rest) &&
-			      got == decimals[i].want);
+				      got == decimals[i].want);
 		else
 			T_ROW(decimals[i].name, !rest && got == -1);
 	}
@@ -162,8 +163,8 @@ T_TEST("what is no option is named")
 		struct np_err err = NP_ERR_INIT;
 
 		T_ROW(unknown[i].name,
-		      np_option_unknown(unknown[i].option, "x", "prog",
-					&err) == -EINVAL);
+		      np_option_unknown(unknown[i].option, "x", "prog", &err) ==
+			      -EINVAL);
 		T_ROW(unknown[i].name, !strcmp(err.text, unknown[i].line));
 	}
 }

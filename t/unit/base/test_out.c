@@ -12,9 +12,8 @@ static const struct {
 	const char *in, *want;
 } rows[] = {
 	{ "lines", false, "a\nb\r100 %\n", "a\nb\r100 %\n" },
-	{ "the non-ASCII characters that we print",
-	  false, "1 \302\265s \342\226\210\n",
-	  "1 \302\265s \342\226\210\n" },
+	{ "the non-ASCII characters that we print", false,
+	  "1 \302\265s \342\226\210\n", "1 \302\265s \342\226\210\n" },
 	{ "controls", false, "a\tb\v\033c\177\n", "a?b??c?\n" },
 	{ "C1 controls", false, "\302\2332J\n", "?2J\n" },
 	{ "turned round", false, "x\342\200\256y\n", "x?y\n" },
@@ -23,11 +22,11 @@ static const struct {
 	  "?[1mx?[0m\n" },
 	{ "colours", true, "\033[1mx\033[31my\033[0m\n",
 	  "\033[1mx\033[31my\033[0m\n" },
-	{ "escape sequences other than colours",
-	  true, "\033[2J\033]0;x\033[m\033[311m\033\033[1m\n",
+	{ "escape sequences other than colours", true,
+	  "\033[2J\033]0;x\033[m\033[311m\033\033[1m\n",
 	  "?[2J?]0;x?[m?[311m?\033[1m\n" },
-	{ "a letter instead of a colour", true, "\033\302\265\033[\342\200\256\n",
-	  "?\302\265?[?\n" },
+	{ "a letter instead of a colour", true,
+	  "\033\302\265\033[\342\200\256\n", "?\302\265?[?\n" },
 };
 
 /* Written in parts of that many bytes, however that cuts them apart. */

@@ -36,8 +36,9 @@ T_TEST("without a setting, nothing is placed")
 
 T_TEST("limits and times")
 {
-	struct np_place_conf c = conf_of("MaxSlowdown=2.5%\nMaxDefer=90m\n"
-		"PlacementInterval=500ms\nUnknownAs=idle\n");
+	struct np_place_conf c =
+		conf_of("MaxSlowdown=2.5%\nMaxDefer=90m\n"
+			"PlacementInterval=500ms\nUnknownAs=idle\n");
 
 	T_CHECK(c.max_slowdown == 0.025 && c.max_hold_sec == 5400 &&
 		c.interval_sec == 0.5 && !strcmp(c.unknown_as, "idle"));
@@ -75,8 +76,9 @@ T_TEST("each partition has its mode")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++) {
 		struct np_place_conf c = conf_of(modes[i].lines);
 
-		T_ROW(modes[i].name, np_place_conf_mode(&c,
-			modes[i].partition) == modes[i].mode);
+		T_ROW(modes[i].name,
+		      np_place_conf_mode(&c, modes[i].partition) ==
+			      modes[i].mode);
 	}
 	T_CHECK(!strcmp(np_mode_name(NP_MODE_OFF), "off") &&
 		!strcmp(np_mode_name(NP_MODE_ADVISE), "advise") &&
@@ -101,29 +103,35 @@ static const struct {
 	  "fft" },
 	{ "a name is no comment", "CommentApp=fft:fft\n", "fft", NULL, NULL },
 	{ "a comment is no name", "JobNameApp=fft:fft\n", NULL, "fft", NULL },
-	{ "the first that matches", "CommentApp=b:one\nJobNameApp=a:two\n"
-	  "JobNameApp=*:three\n", "a", "b", "one" },
-	{ "a later one where it does not", "CommentApp=x:one\n"
-	  "JobNameApp=a:two\nJobNameApp=*:three\n", "a", "b", "two" },
+	{ "the first that matches",
+	  "CommentApp=b:one\nJobNameApp=a:two\n"
+	  "JobNameApp=*:three\n",
+	  "a", "b", "one" },
+	{ "a later one where it does not",
+	  "CommentApp=x:one\n"
+	  "JobNameApp=a:two\nJobNameApp=*:three\n",
+	  "a", "b", "two" },
 	{ "no comment is not an empty one", "CommentApp=*:one\n", "a", "",
 	  NULL },
-	{ "an empty value forgets its own", "JobNameApp=a:one\n"
-	  "CommentApp=b:two\nJobNameApp=\nCommentApp=*:three\n", "a", "b",
-	  "two" },
+	{ "an empty value forgets its own",
+	  "JobNameApp=a:one\n"
+	  "CommentApp=b:two\nJobNameApp=\nCommentApp=*:three\n",
+	  "a", "b", "two" },
 	{ "an empty value removes all of them",
 	  "JobNameApp=a:one\nJobNameApp=b:two\n"
-	  "JobNameApp=\n", "b", NULL, NULL },
+	  "JobNameApp=\n",
+	  "b", NULL, NULL },
 };
 
 T_TEST("the application of a job by name or comment")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rules); i++) {
 		struct np_place_conf c = conf_of(rules[i].lines);
-		const char *app = np_place_conf_app(&c, rules[i].job,
-						    rules[i].comment);
+		const char *app =
+			np_place_conf_app(&c, rules[i].job, rules[i].comment);
 
-		T_ROW(rules[i].name, rules[i].app ?
-		      app && !strcmp(app, rules[i].app) : !app);
+		T_ROW(rules[i].name,
+		      rules[i].app ? app && !strcmp(app, rules[i].app) : !app);
 	}
 }
 
@@ -147,10 +155,15 @@ static const struct {
 	{ "numbers", "TrustedUsers=1000,7\n", 2, { 1000, 7 } },
 	{ "names", "TrustedUsers=root\n", 1, { 0 } },
 	{ "once each", "TrustedUsers=7,0,7,root\n", 2, { 7, 0 } },
-	{ "a further line adds", "TrustedUsers=7\nTrustedUsers=8,9\n", 3,
+	{ "a further line adds",
+	  "TrustedUsers=7\nTrustedUsers=8,9\n",
+	  3,
 	  { 7, 8, 9 } },
-	{ "an empty one begins anew", "TrustedUsers=7\nTrustedUsers=\n"
-	  "TrustedUsers=8\n", 1, { 8 } },
+	{ "an empty one begins anew",
+	  "TrustedUsers=7\nTrustedUsers=\n"
+	  "TrustedUsers=8\n",
+	  1,
+	  { 8 } },
 };
 
 T_TEST("trusted users by name and number")
@@ -159,8 +172,9 @@ T_TEST("trusted users by name and number")
 		struct np_place_conf c = conf_of(trusted[i].lines);
 
 		T_ROW(trusted[i].name, c.n_trusted == trusted[i].n);
-		T_ROW(trusted[i].name, !memcmp(c.trusted, trusted[i].uid,
-			trusted[i].n * sizeof(c.trusted[0])));
+		T_ROW(trusted[i].name,
+		      !memcmp(c.trusted, trusted[i].uid,
+			      trusted[i].n * sizeof(c.trusted[0])));
 	}
 }
 
@@ -191,8 +205,9 @@ T_TEST("one entry too many is reported")
 		for (int k = 0; k <= too_many[i].most; k++) {
 			snprintf(line, sizeof(line), too_many[i].format, k);
 			before = c;
-			T_ROW(line, np_conf_set(&c, line, &err) ==
-			      (k < too_many[i].most ? 0 : -EINVAL));
+			T_ROW(line,
+			      np_conf_set(&c, line, &err) ==
+				      (k < too_many[i].most ? 0 : -EINVAL));
 		}
 		T_ROW(line, strstr(err.text, too_many[i].says));
 		T_ROW(line, !memcmp(&c, &before, sizeof(c)));
@@ -239,7 +254,8 @@ T_TEST("a name of a user that is too long is refused, not cut")
 	c = before;
 	strcpy(line + 15 + 64, "8,9");
 	T_CHECK(np_conf_set(&c, line, &err) == -EINVAL);
-	T_CHECK(!!strstr(err.text, "\"0000000000000000...\" has 65 "
+	T_CHECK(!!strstr(err.text,
+			 "\"0000000000000000...\" has 65 "
 			 "characters, expected uids or names of at most 64"));
 	T_CHECK(!memcmp(&c, &before, sizeof(c)));
 }

@@ -61,8 +61,8 @@ T_TEST("shares that are taken already")
 	np_shares_add(&s, 1, 40);
 	T_ROW("of another user it only makes less",
 	      np_shares_can_take(&s, 2, 30) && !np_shares_can_take(&s, 2, 31));
-	T_ROW("of the user it counts", np_shares_can_take(&s, 1, 10) &&
-				       !np_shares_can_take(&s, 1, 11));
+	T_ROW("of the user it counts",
+	      np_shares_can_take(&s, 1, 10) && !np_shares_can_take(&s, 1, 11));
 	T_ROW("nobody gets more than all", !np_shares_take(&s, 3, UINT64_MAX));
 	np_shares_free(&s);
 }

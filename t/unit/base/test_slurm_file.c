@@ -15,8 +15,7 @@ static void add(const char *text)
 }
 
 /* "SwitchName=s0 Nodes=a, b|": the pairs of a line, "!" and what is left. */
-static int take(void *arg, const struct np_slurm_line *line,
-		struct np_err *err)
+static int take(void *arg, const struct np_slurm_line *line, struct np_err *err)
 {
 	char *text = line->text;
 	struct np_slurm_pair p;
@@ -65,11 +64,12 @@ static const struct {
 	{ "an escaped backslash", "a=1\\\\2\n", "a=1\\2|", 1 },
 	{ "an escaped backslash and a comment", "a=1\\\\#2\n", "a=1\\|", 1 },
 	{ "several keys", "a=1 b=2\tc=3\n", "a=1 b=2 c=3|", 1 },
-	{ "blanks around the equals sign", "a = 1 b= 2 c =3\n",
-	  "a=1 b=2 c=3|", 1 },
+	{ "blanks around the equals sign", "a = 1 b= 2 c =3\n", "a=1 b=2 c=3|",
+	  1 },
 	{ "blanks before the line", "   a=1\n", "a=1|", 1 },
 	{ "an operator", "a+=1 b -= 2\n", "a=1 b=2|", 1 },
-	{ "quotes", "a=\"n[0-1], n[2-3]\" b=\"\"\n", "a=n[0-1], n[2-3] b=|", 1 },
+	{ "quotes", "a=\"n[0-1], n[2-3]\" b=\"\"\n", "a=n[0-1], n[2-3] b=|",
+	  1 },
 	{ "quotes that are not the whole value", "a=\"1\"2 b=1\"2\"\n",
 	  "a=\"1\"2 b=1\"2\"|", 1 },
 	{ "quotes without an end", "a=\"1 2\n", "a=\"1!2|", 1 },
@@ -90,8 +90,8 @@ static const struct {
 	  "a=1 b=2|", 1 },
 	{ "an included file at its place", "a=1\nInclude one\nb=2\n",
 	  "a=1|one=1|b=2|", 3 },
-	{ "an included directory is empty", "a=1\nInclude /\nb=2\n",
-	  "a=1|b=2|", 3 },
+	{ "an included directory is empty", "a=1\nInclude /\nb=2\n", "a=1|b=2|",
+	  3 },
 	{ "an included device is empty", "a=1\nInclude /dev/zero\nb=2\n",
 	  "a=1|b=2|", 3 },
 	{ "an included FIFO is empty", "a=1\nInclude fifo.inc\nb=2\n",
@@ -128,7 +128,9 @@ static const struct {
 	const char *name, *text;
 	const char *says;
 } bad[] = {
-	{ "a byte-order mark", "\xef\xbb\xbf" "a=1\n",
+	{ "a byte-order mark",
+	  "\xef\xbb\xbf"
+	  "a=1\n",
 	  "conf:1: begins with a byte-order mark" },
 	{ "an included file that is missing", "\nInclude missing\n",
 	  "conf:2: Include: " },
@@ -164,8 +166,8 @@ static const struct {
 	{ "before a key", BYTES("a=1\n\0b=2\nc=3"), "a=1|c=3|", "conf:2: " },
 	{ "in a comment", BYTES("a=1\n\n# x\0y\nb=2\n"), "a=1|b=2|",
 	  "conf:3: " },
-	{ "in a line that continues another", BYTES("a=1 \\\nb=2\0c=3 \\\nd=4\n"),
-	  "a=1 b=2|d=4|", "conf:2: " },
+	{ "in a line that continues another",
+	  BYTES("a=1 \\\nb=2\0c=3 \\\nd=4\n"), "a=1 b=2|d=4|", "conf:2: " },
 	{ "behind a backslash, which continues the line",
 	  BYTES("a=1 \\\0x\nb=2\n"), "a=1 b=2|", "conf:1: " },
 	{ "the last byte", BYTES("a=1\n\0"), "a=1|", "conf:2: " },
@@ -185,7 +187,8 @@ T_TEST("a line ends at a NUL, as for Slurm")
 		unsigned number;
 
 		t_write("conf", nuls[i].text, nuls[i].len);
-		T_ROW(nuls[i].name, read_file("conf", &number, &err) == -EILSEQ);
+		T_ROW(nuls[i].name,
+		      read_file("conf", &number, &err) == -EILSEQ);
 		T_ROW(nuls[i].name, !strcmp(got, nuls[i].want));
 		T_ROW(nuls[i].name, !!strstr(err.text, nuls[i].says));
 		T_ROW(nuls[i].name,
@@ -231,8 +234,8 @@ T_TEST("an Include that nothing follows is read and named")
 		T_ROW(opens[i].name, rc == (opens[i].says ? -ENOMSG : 0));
 		T_ROW(opens[i].name, np_slurm_was_read(rc));
 		T_ROW(opens[i].name, !strcmp(got, opens[i].want));
-		T_ROW(opens[i].name, !opens[i].says ||
-				     strstr(err.text, opens[i].says));
+		T_ROW(opens[i].name,
+		      !opens[i].says || strstr(err.text, opens[i].says));
 	}
 }
 
@@ -300,11 +303,17 @@ static const char config[] =
 static const struct {
 	const char *key, *want; /* NULL: it is not there */
 } settings[] = {
-	{ "JobSubmitPlugins", "lua,netprof" }, { "SlurmUser", "slurm(64030)" },
-	{ "slurmuser", "slurm(64030)" }, { "Comment", "two words" },
-	{ "Empty", "" }, { "SlurmctldHost[0]", "ctl0(10.0.0.1)" },
-	{ "Last", "1" }, { "SlurmctldHost", NULL }, { "Plugins", NULL },
-	{ "Slurm", NULL }, { "Longer", NULL },
+	{ "JobSubmitPlugins", "lua,netprof" },
+	{ "SlurmUser", "slurm(64030)" },
+	{ "slurmuser", "slurm(64030)" },
+	{ "Comment", "two words" },
+	{ "Empty", "" },
+	{ "SlurmctldHost[0]", "ctl0(10.0.0.1)" },
+	{ "Last", "1" },
+	{ "SlurmctldHost", NULL },
+	{ "Plugins", NULL },
+	{ "Slurm", NULL },
+	{ "Longer", NULL },
 };
 
 T_TEST("settings that scontrol prints")
@@ -315,7 +324,7 @@ T_TEST("settings that scontrol prints")
 					      sizeof(buf));
 
 		T_ROW(settings[i].key, found == !!settings[i].want);
-		T_ROW(settings[i].key, !found ||
-		      !strcmp(buf, settings[i].want));
+		T_ROW(settings[i].key,
+		      !found || !strcmp(buf, settings[i].want));
 	}
 }

@@ -43,12 +43,16 @@ static const struct {
 	const char *name, *text, *want;
 } rows[] = {
 	{ "an optional plugin", "optional a.so x=1\n", "optional a.so@0:1|" },
-	{ "a required one", "# c\n\nrequired /lib/a.so", "required /lib/a.so@0:3|" },
-	{ "a carriage return is a part of the name", "optional a.so\r\n", "optional a.so\r@0:1|" },
+	{ "a required one", "# c\n\nrequired /lib/a.so",
+	  "required /lib/a.so@0:3|" },
+	{ "a carriage return is a part of the name", "optional a.so\r\n",
+	  "optional a.so\r@0:1|" },
 	{ "comments", "optional a.so # b\n#optional b.so\n",
 	  "optional a.so@0:1|" },
-	{ "lines of another form", "Optional a.so\noptional\n\"required\" a\n"
-	  "optional b.so\n", "optional b.so@0:4|" },
+	{ "lines of another form",
+	  "Optional a.so\noptional\n\"required\" a\n"
+	  "optional b.so\n",
+	  "optional b.so@0:4|" },
 	{ "a pattern next to the file", "include d/*.conf\noptional z.so\n",
 	  "include d/*.conf@0:1|optional one.so@1:1|include two@1:1|"
 	  "required three.so@2:1|optional z.so@0:2|" },
@@ -61,7 +65,8 @@ static const struct {
 
 T_TEST("lines are read as Slurm reads them")
 {
-	t_sh(t_tmpdir(), "mkdir d; echo optional one.so >d/a.conf; "
+	t_sh(t_tmpdir(),
+	     "mkdir d; echo optional one.so >d/a.conf; "
 	     "echo include two >d/b.conf; echo required three.so >d/two");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		T_ROW(rows[i].name, !read_stack(rows[i].text, NULL));
@@ -74,8 +79,8 @@ static int take_arguments(void *arg, const struct np_slurm_stack_line *line,
 {
 	(void)arg;
 	(void)err;
-	snprintf(got, sizeof(got), "%s", line->arguments ? line->arguments :
-		 "none");
+	snprintf(got, sizeof(got), "%s",
+		 line->arguments ? line->arguments : "none");
 	return 0;
 }
 
@@ -107,9 +112,8 @@ T_TEST("what cannot be read is named")
 	struct np_err err = NP_ERR_INIT;
 
 	T_CHECK(read_stack("include plugstack.conf\n", &err) == -EINVAL);
-	T_CHECK(!!strstr(
-		err.text,
-		"plugstack.conf:1: include: files include each other"));
+	T_CHECK(!!strstr(err.text,
+			 "plugstack.conf:1: include: files include each other"));
 	T_CHECK(!np_slurm_stack("/nonexistent", take, NULL, &err));
 }
 
@@ -142,7 +146,7 @@ T_TEST("what is not text is read as Slurm reads it")
 
 		T_ROW(not_text[i].name,
 		      read_bytes(not_text[i].bytes, not_text[i].len, &err) ==
-		      -EILSEQ);
+			      -EILSEQ);
 		T_ROW(not_text[i].name, !strcmp(got, not_text[i].want));
 		T_ROW(not_text[i].name, !!strstr(err.text, not_text[i].why));
 	}

@@ -76,7 +76,9 @@ T_TEST("nor can what an error quotes")
 	struct np_err err = NP_ERR_INIT;
 	char big[NP_ERR_LEN + 2];
 
-	T_CHECK(np_errf(&err, -EINVAL, "%s: got %s", "x\xc2\x9b" "2J.json",
+	T_CHECK(np_errf(&err, -EINVAL, "%s: got %s",
+			"x\xc2\x9b"
+			"2J.json",
 			"\xe2\x80\xae\n\xff\x7f") == -EINVAL);
 	T_CHECK(!strcmp(err.text, "x?2J.json: got ????"));
 	memset(big, 'a', sizeof(big));
@@ -102,8 +104,8 @@ T_TEST("a list has whole words")
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(words); i++)
-		T_ROW(words[i].name, np_list_has(words[i].list, words[i].word,
-						strlen(words[i].word)) ==
-				    words[i].has);
+		T_ROW(words[i].name,
+		      np_list_has(words[i].list, words[i].word,
+				  strlen(words[i].word)) == words[i].has);
 	T_CHECK(np_list_has("a,b", "b&c", 1));
 }

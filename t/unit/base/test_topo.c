@@ -11,14 +11,13 @@ static const struct {
 	const char *leaf0, *nodes0;
 } rows[] = {
 	{ "no topology", "", 0, NULL, NULL },
-	{ "one leaf",
-	  "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-3]\n", 1, "leaf0",
-	  "n[0-3]" },
+	{ "one leaf", "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-3]\n", 1,
+	  "leaf0", "n[0-3]" },
 	{ "spines are no leaves",
 	  "SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-7] Switches=a,b\n"
 	  "SwitchName=a Level=0 LinkSpeed=1 Nodes=n[0-3]\n"
-	  "SwitchName=b Level=0 LinkSpeed=1 Nodes=n[4-7]\n", 2, "a",
-	  "n[0-3]" },
+	  "SwitchName=b Level=0 LinkSpeed=1 Nodes=n[4-7]\n",
+	  2, "a", "n[0-3]" },
 	{ "a switch without nodes is no leaf",
 	  "SwitchName=a Level=0 LinkSpeed=1 Nodes=\n", 0, NULL, NULL },
 	{ "other lines are passed over",
@@ -26,25 +25,25 @@ static const struct {
 	{ "a base block is a leaf",
 	  "BlockName=a BlockIndex=0 Nodes=n[0-3] BlockSize=4\n"
 	  "BlockName=b BlockIndex=1 Nodes=n[4-7] BlockSize=4\n"
-	  "AggregatedBlock=[a-b] BlockIndex=2 Nodes=n[0-7] BlockSize=8\n", 2,
-	  "a", "n[0-3]" },
-	{ "a ring has no leaves",
-	  "RingName=r0 Nodes=n[0-3] RingSize=4\n", 0, NULL, NULL },
-	{ "a torus has no leaves",
-	  "TorusName=t0 Dims=2x2x2 Nodes=n[0-7]\n", 0, NULL, NULL },
-	{ "the last line may lack its end",
-	  "SwitchName=a Level=0 Nodes=n0", 1, "a", "n0" },
+	  "AggregatedBlock=[a-b] BlockIndex=2 Nodes=n[0-7] BlockSize=8\n",
+	  2, "a", "n[0-3]" },
+	{ "a ring has no leaves", "RingName=r0 Nodes=n[0-3] RingSize=4\n", 0,
+	  NULL, NULL },
+	{ "a torus has no leaves", "TorusName=t0 Dims=2x2x2 Nodes=n[0-7]\n", 0,
+	  NULL, NULL },
+	{ "the last line may lack its end", "SwitchName=a Level=0 Nodes=n0", 1,
+	  "a", "n0" },
 	{ "a list with blanks",
 	  "SwitchName=a Level=0 LinkSpeed=1 Nodes=n[0-3], n[4-7]\n", 1, "a",
 	  "n[0-3], n[4-7]" },
-	{ "a name with dots",
-	  "SwitchName=switch.1.1 Level=0 Nodes=n0\n", 1, "switch.1.1", "n0" },
+	{ "a name with dots", "SwitchName=switch.1.1 Level=0 Nodes=n0\n", 1,
+	  "switch.1.1", "n0" },
 	{ "several trees",
 	  "SwitchName=a Level=0 LinkSpeed=1 Nodes=n[0-3]\n"
-	  "SwitchName=b Level=0 LinkSpeed=1 Nodes=n[4-7]\n", 2, "a",
-	  "n[0-3]" },
-	{ "a key is a whole word",
-	  "SwitchName=a XLevel=0 Nodes=n0\n", 0, NULL, NULL },
+	  "SwitchName=b Level=0 LinkSpeed=1 Nodes=n[4-7]\n",
+	  2, "a", "n[0-3]" },
+	{ "a key is a whole word", "SwitchName=a XLevel=0 Nodes=n0\n", 0, NULL,
+	  NULL },
 };
 
 T_TEST("leaf switches are found in Slurm's own words")
@@ -53,8 +52,10 @@ T_TEST("leaf switches are found in Slurm's own words")
 		struct np_topo t;
 
 		T_CHECK(np_topo_parse(rows[i].text, &t, NULL) == 0);
-		T_ROW(rows[i].name, t.n == rows[i].n &&
-		      (!t.n || (!strcmp(t.leaf[0].name, rows[i].leaf0) &&
+		T_ROW(rows[i].name,
+		      t.n == rows[i].n &&
+			      (!t.n ||
+			       (!strcmp(t.leaf[0].name, rows[i].leaf0) &&
 				!strcmp(t.leaf[0].nodes, rows[i].nodes0))));
 		np_topo_free(&t);
 	}
@@ -65,7 +66,7 @@ T_TEST("leaf switches are found in Slurm's own words")
 static const struct {
 	const char *name, *text;
 	int rc;
-	size_t n;	   /* lines that are taken */
+	size_t n;	     /* lines that are taken */
 	const char *message; /* part of it */
 } rails[] = {
 	{ "an empty file", "", 0, 0, NULL },
@@ -82,8 +83,8 @@ static const struct {
 	{ "an unknown key", "Rail=a Port=1", -EINVAL, 0, "f:1: unknown key" },
 	{ "a key twice", "Rail=a Rail=b", -EINVAL, 0, "twice: Rail" },
 	{ "no key", "leaf0", -EINVAL, 0, "expected Rail=NAME" },
-	{ "a list for a name", "Rail=a NIC=ib0,ib1 Leaf=s Nodes=n0", -EINVAL,
-	  0, "ib0,ib1" },
+	{ "a list for a name", "Rail=a NIC=ib0,ib1 Leaf=s Nodes=n0", -EINVAL, 0,
+	  "ib0,ib1" },
 	{ "an empty name", "Rail=a NIC=ib0 Leaf=\"\" Nodes=n0", -EINVAL, 0,
 	  "expected a name of 1 to 63" },
 	{ "a switch on two rails", LINE "Rail=b NIC=ib1 Leaf=s0 Nodes=n[0-3]",
@@ -94,7 +95,8 @@ static const struct {
 	  "f:1: Nodes: " },
 	{ "too many nodes", "Rail=a NIC=ib0 Leaf=s Nodes=n[0-99999]", -E2BIG, 0,
 	  "f:1: Nodes: " },
-	{ "too many rails", "Rail=1 NIC=i Leaf=1 Nodes=n\n"
+	{ "too many rails",
+	  "Rail=1 NIC=i Leaf=1 Nodes=n\n"
 	  "Rail=2 NIC=i Leaf=2 Nodes=n\nRail=3 NIC=i Leaf=3 Nodes=n\n"
 	  "Rail=4 NIC=i Leaf=4 Nodes=n\nRail=5 NIC=i Leaf=5 Nodes=n\n"
 	  "Rail=6 NIC=i Leaf=6 Nodes=n\nRail=7 NIC=i Leaf=7 Nodes=n\n"
@@ -111,11 +113,11 @@ T_TEST("a file of rails says which adapter leads to which switch")
 		int rc = np_rails_parse(text, "f", &t, &err);
 
 		T_ROW(rails[i].name, rc == rails[i].rc && t.n == rails[i].n);
-		T_ROW(rails[i].name, !rc ||
-		      strstr(err.text, rails[i].message));
+		T_ROW(rails[i].name, !rc || strstr(err.text, rails[i].message));
 		if (!rc && t.n)
-			T_ROW(rails[i].name, !strcmp(t.leaf[0].rail, "a") &&
-			      !strcmp(t.leaf[0].nic, "ib0"));
+			T_ROW(rails[i].name,
+			      !strcmp(t.leaf[0].rail, "a") &&
+				      !strcmp(t.leaf[0].nic, "ib0"));
 		np_topo_free(&t);
 		free(text);
 	}

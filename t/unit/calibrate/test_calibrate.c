@@ -64,7 +64,8 @@ static enum np_scope scope_now(const struct world *w)
 		return NP_SCOPE_UPLINK;
 	return !strcmp(w->step[NP_CAL_AGGRESSOR].nodes,
 		       w->step[NP_CAL_BASE].nodes) ?
-	       NP_SCOPE_NODE : NP_SCOPE_LEAF;
+		       NP_SCOPE_NODE :
+		       NP_SCOPE_LEAF;
 }
 
 static double factor(const struct world *w)
@@ -111,8 +112,8 @@ static void say_window(struct world *w, np_cal_report_f *f, void *arg)
 			.rank = i,
 		};
 
-		r.window.at_sec = w->said_sec[NP_CAL_BASE] -
-				  w->zero_sec[NP_CAL_BASE];
+		r.window.at_sec =
+			w->said_sec[NP_CAL_BASE] - w->zero_sec[NP_CAL_BASE];
 		for (int k = 0; k < 5; k++)
 			np_moments_add(&r.window.sec, sec);
 		if (probes) {
@@ -205,8 +206,7 @@ static void rig_make(struct rig *r, const char *levels, size_t keep)
 {
 	struct np_cal_setup *s = &r->c.setup;
 
-	*r = (struct rig){ .w = { .now_sec = 100,
-				  .felt = { 0.4, 0.2, 0.1 } } };
+	*r = (struct rig){ .w = { .now_sec = 100, .felt = { 0.4, 0.2, 0.1 } } };
 	T_CHECK(!np_cal_roles_make(nodes, 8, &r->roles, NULL));
 	T_CHECK(!np_cal_levels_parse(levels, 4, s->level, &s->n_levels, NULL));
 	s->keep = keep;
@@ -277,15 +277,16 @@ T_TEST("the result can be read")
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	f.c = &r.c;
 	T_CHECK(!np_calibrate_result(&f, &text, NULL));
-	T_ROW(err.text, !np_calibration_parse(text, strlen(text), "x", &c,
-					      &err));
+	T_ROW(err.text,
+	      !np_calibration_parse(text, strlen(text), "x", &c, &err));
 	T_CHECK(c.date == 1.7e9 && !strcmp(c.cluster, "np") &&
-		!strcmp(np_scope_name(c.scope), "leaf") && c.message_bytes == 1024);
+		!strcmp(np_scope_name(c.scope), "leaf") &&
+		c.message_bytes == 1024);
 	T_CHECK(c.fabric->n_levels == 3 && c.level[2].peers == 3);
 	T_CHECK(t_close(c.fabric->pairs[2].mean, 0.6, 1e-9));
 	T_ROW("rounds alone are kept",
 	      c.alone_round_sec && c.alone_round_sec[2].n >= 2 &&
-	      t_close(c.alone_round_sec[2].mean, ROUND_SEC, 1e-9));
+		      t_close(c.alone_round_sec[2].mean, ROUND_SEC, 1e-9));
 	T_CHECK(c.fabric->pairs[2].n == 2);
 	T_CHECK(c.fabric->sharing[NP_SCOPE_LEAF].mean == 1);
 	T_CHECK(t_close(c.fabric->idle.all.mean, PROBE_SEC, 1e-9));
@@ -324,11 +325,11 @@ T_TEST("sharing coefficients are measured until the scope is clear")
 		r.w.scatter = couples[i].scatter;
 		r.c.setup.repeats = couples[i].repeats;
 		T_ROW(couples[i].name, !np_calibrate_measure(&r.c, NULL));
-		T_ROW(couples[i].name, couples[i].want == np_cal_loss(
-			&r.c, NP_SCOPE_LEAF).n);
+		T_ROW(couples[i].name,
+		      couples[i].want == np_cal_loss(&r.c, NP_SCOPE_LEAF).n);
 		T_ROW(couples[i].name, r.c.scope == couples[i].scope);
-		T_ROW(couples[i].name, !np_calibrate_estimate(&r.c, &e) &&
-				       e.n == e.n_done);
+		T_ROW(couples[i].name,
+		      !np_calibrate_estimate(&r.c, &e) && e.n == e.n_done);
 		rig_free(&r);
 	}
 }
@@ -383,8 +384,8 @@ T_TEST("a step that dies or stays silent ends it, with the cause")
 
 	rig_make(&r, "c0,c7", 8);
 	r.w.die_at_sec = r.w.now_sec + 20;
-	T_CHECK(np_calibrate_measure(&r.c, &err) == -EPIPE && !strcmp(err.text,
-								 "died"));
+	T_CHECK(np_calibrate_measure(&r.c, &err) == -EPIPE &&
+		!strcmp(err.text, "died"));
 	T_CHECK(!r.w.running[NP_CAL_AGGRESSOR]);
 	r.w.die_at_sec = 0;
 	r.w.silent = true;

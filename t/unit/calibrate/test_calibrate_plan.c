@@ -14,10 +14,9 @@ static const struct {
 } places[] = {
 	{ "four nodes of a leaf are halved", "l/a l/b l/c l/d", "l", "a,b",
 	  "c,d", "-", 0 },
-	{ "of five, one has no part", "l/a l/b l/c l/d l/e", "l", "a,b",
-	  "c,d", "-", 0 },
-	{ "three share their nodes", "l/a l/b l/c", "l", "a,b,c", "-", "-",
-	  0 },
+	{ "of five, one has no part", "l/a l/b l/c l/d l/e", "l", "a,b", "c,d",
+	  "-", 0 },
+	{ "three share their nodes", "l/a l/b l/c", "l", "a,b,c", "-", "-", 0 },
 	{ "the largest leaf is calibrated", "l/a m/b m/c m/d m/e", "m", "b,c",
 	  "d,e", "-", 0 },
 	{ "no topology is one leaf", "/a /b", "", "a,b", "-", "-", 0 },
@@ -26,8 +25,7 @@ static const struct {
 	{ "and are as large as the halves",
 	  "l/a l/b l/c l/d l/e l/f l/g l/h m/i m/j m/k m/l", "l", "a,b,c,d",
 	  "e,f,g,h", "a,b,i,j e,f,k,l", 0 },
-	{ "no two nodes on one leaf", "l/a m/b", NULL, NULL, NULL, NULL,
-	  -19 },
+	{ "no two nodes on one leaf", "l/a m/b", NULL, NULL, NULL, NULL, -19 },
 	{ "no nodes", "", NULL, NULL, NULL, NULL, -19 },
 };
 
@@ -49,9 +47,9 @@ static void check_roles(size_t i, const struct np_cal_roles *s)
 	      !strcmp(list(&s->aggressor), places[i].aggressor));
 	T_ROW(places[i].name, !strcmp(across, places[i].across));
 	T_ROW(places[i].name, np_cal_roles_have(s, NP_SCOPE_LEAF) ==
-			      (places[i].aggressor[0] != '-'));
+				      (places[i].aggressor[0] != '-'));
 	T_ROW(places[i].name, np_cal_roles_have(s, NP_SCOPE_UPLINK) ==
-			      (places[i].across[0] != '-'));
+				      (places[i].across[0] != '-'));
 }
 
 T_TEST("nodes are dealt to those that slow and those that are slowed")
@@ -116,7 +114,8 @@ T_TEST("levels that are the same on so few nodes are measured once")
 		else
 			T_ROW(lists[i].name,
 			      !strcmp(level[0].name, lists[i].first) &&
-			      !strcmp(level[n - 1].name, lists[i].last));
+				      !strcmp(level[n - 1].name,
+					      lists[i].last));
 		for (size_t k = 0; k < n && !strcmp(lists[i].text, "default");
 		     k++)
 			T_ROW(lists[i].name,
@@ -133,13 +132,15 @@ static const struct {
 } choices[] = {
 	{ "all, if they are no more", { 1, 2, 3 }, 3, 8, "012" },
 	{ "mildest and strongest", { 1, 0, 2, 9 }, 4, 2, "13" },
-	{ "evenly over the logarithm", { 0, 0.01, 0.02, 1, 3, 7, 15, 16 }, 8,
-	  5, "03457" },
+	{ "evenly over the logarithm",
+	  { 0, 0.01, 0.02, 1, 3, 7, 15, 16 },
+	  8,
+	  5,
+	  "03457" },
 	{ "equal ones are no harm", { 1, 1, 1, 1 }, 4, 3, "012" },
 	{ "what is not known comes last", { NAN, 0.1, 3, NAN }, 4, 3, "012" },
 	{ "nothing known", { NAN, NAN, NAN }, 3, 2, "01" },
-	{ "a level that speeds up is the mildest", { 0, -0.2, 4 }, 3, 2,
-	  "12" },
+	{ "a level that speeds up is the mildest", { 0, -0.2, 4 }, 3, 2, "12" },
 };
 
 T_TEST("levels are spread over their impacts")
@@ -159,7 +160,10 @@ T_TEST("levels are spread over their impacts")
 static struct np_cal_setup setup(const char *levels, size_t keep)
 {
 	struct np_cal_setup s = {
-		.keep = keep, .repeats = 2, .seconds = 3, .probe_seconds = 15,
+		.keep = keep,
+		.repeats = 2,
+		.seconds = 3,
+		.probe_seconds = 15,
 		.has = { true, true, true },
 	};
 

@@ -20,14 +20,13 @@ static const struct {
 	  -EINVAL },
 	{ "a line cut short", HEAD "k\t2 1 0 1 1\t0 0 0", -EINVAL },
 	{ "half a result", HEAD "k\t2 1 0 1 1\n", -EINVAL },
-	{ "moments that cannot be", HEAD "k\t2 5 0 1 1\t0 0 0 0 0\n",
-	  -EINVAL },
+	{ "moments that cannot be", HEAD "k\t2 5 0 1 1\t0 0 0 0 0\n", -EINVAL },
 	{ "a bin that is none", HEAD "k\t2 1 0 1 1 999:2\t0 0 0 0 0\n",
 	  -EINVAL },
 	{ "bins that do not add up", HEAD "k\t2 1 0 1 1 9:1\t0 0 0 0 0\n",
 	  -EINVAL },
-	{ "more than two samples",
-	  HEAD "k\t2 1 0 1 1\t0 0 0 0 0\t0 0 0 0 0\n", -EINVAL },
+	{ "more than two samples", HEAD "k\t2 1 0 1 1\t0 0 0 0 0\t0 0 0 0 0\n",
+	  -EINVAL },
 	{ "not a number", HEAD "k\tx\t0 0 0 0 0\n", -EINVAL },
 };
 
@@ -38,8 +37,8 @@ T_TEST("a damaged file is refused")
 		struct np_err err = NP_ERR_INIT;
 		int rc = np_cal_state_parse(damaged[i].text, &s, &err);
 
-		T_ROW(damaged[i].name, rc == damaged[i].rc &&
-				       !rc == !err.text[0]);
+		T_ROW(damaged[i].name,
+		      rc == damaged[i].rc && !rc == !err.text[0]);
 		if (!rc)
 			np_cal_state_free(&s);
 	}

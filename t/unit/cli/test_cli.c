@@ -14,13 +14,26 @@ static const struct {
 	double sec;
 	const char *want;
 } times[] = {
-	{ 0, "0 s" }, { -1, "0 s" }, { NAN, "0 s" },
-	{ 1e-9, "1.00 ns" }, { 45.12e-9, "45.1 ns" }, { 999.4e-9, "999 ns" },
-	{ 999.6e-9, "1.00 us" }, { 9.994e-6, "9.99 us" },
-	{ 9.996e-6, "10.0 us" }, { 99.96e-6, "100 us" }, { 210e-6, "210 us" },
-	{ 1.2e-3, "1.20 ms" }, { 0.9996, "1.00 s" }, { 60, "60.0 s" },
-	{ 599, "599 s" }, { 600, "10.0 min" }, { 7200, "2.00 h" },
-	{ 1e9, "277778 h" }, { 1e12, "2.78e+08 h" }, { 1e300, "2.78e+296 h" },
+	{ 0, "0 s" },
+	{ -1, "0 s" },
+	{ NAN, "0 s" },
+	{ 1e-9, "1.00 ns" },
+	{ 45.12e-9, "45.1 ns" },
+	{ 999.4e-9, "999 ns" },
+	{ 999.6e-9, "1.00 us" },
+	{ 9.994e-6, "9.99 us" },
+	{ 9.996e-6, "10.0 us" },
+	{ 99.96e-6, "100 us" },
+	{ 210e-6, "210 us" },
+	{ 1.2e-3, "1.20 ms" },
+	{ 0.9996, "1.00 s" },
+	{ 60, "60.0 s" },
+	{ 599, "599 s" },
+	{ 600, "10.0 min" },
+	{ 7200, "2.00 h" },
+	{ 1e9, "277778 h" },
+	{ 1e12, "2.78e+08 h" },
+	{ 1e300, "2.78e+296 h" },
 };
 
 T_TEST("times have three digits and a unit")
@@ -28,19 +41,24 @@ T_TEST("times have three digits and a unit")
 	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(times); i++)
-		T_ROW(times[i].want, !strcmp(cli_sec(times[i].sec, buf),
-					     times[i].want));
+		T_ROW(times[i].want,
+		      !strcmp(cli_sec(times[i].sec, buf), times[i].want));
 }
 
 static const struct {
 	double low, high;
 	const char *want;
 } ranges[] = {
-	{ 595, 936, "9.92 to 15.6 min" }, { 154, 174, "154 to 174 s" },
-	{ 3.79, 22.5, "3.79 to 22.5 s" }, { 0.95, 1.2, "0.95 to 1.20 s" },
-	{ 999.6e-9, 1.5e-6, "1.00 to 1.50 us" }, { 0, 18.7, "0 to 18.7 s" },
-	{ 5997, 7200, "1.67 to 2.00 h" }, { 1e-6, 0.2, "0.001 to 200 ms" },
-	{ 0, 0, "0 to 0 s" }, { 1, INFINITY, "0.00028 to inf h" },
+	{ 595, 936, "9.92 to 15.6 min" },
+	{ 154, 174, "154 to 174 s" },
+	{ 3.79, 22.5, "3.79 to 22.5 s" },
+	{ 0.95, 1.2, "0.95 to 1.20 s" },
+	{ 999.6e-9, 1.5e-6, "1.00 to 1.50 us" },
+	{ 0, 18.7, "0 to 18.7 s" },
+	{ 5997, 7200, "1.67 to 2.00 h" },
+	{ 1e-6, 0.2, "0.001 to 200 ms" },
+	{ 0, 0, "0 to 0 s" },
+	{ 1, INFINITY, "0.00028 to inf h" },
 };
 
 T_TEST("both ends of a range have one unit")
@@ -57,9 +75,10 @@ static const struct {
 	double sec;
 	const char *want;
 } settings[] = {
-	{ 0.1, "100 ms" }, { 0.02, "20 ms" }, { 0.0015, "1.5 ms" },
-	{ 1, "1 s" }, { 1.25, "1.25 s" }, { 3600, "60 min" }, { 0, "0 s" },
-	{ 1e-12, "0.001 ns" }, { 3e-23, "3e-14 ns" }, { 3.6e13, "1e+10 h" },
+	{ 0.1, "100 ms" },     { 0.02, "20 ms" },     { 0.0015, "1.5 ms" },
+	{ 1, "1 s" },	       { 1.25, "1.25 s" },    { 3600, "60 min" },
+	{ 0, "0 s" },	       { 1e-12, "0.001 ns" }, { 3e-23, "3e-14 ns" },
+	{ 3.6e13, "1e+10 h" },
 };
 
 T_TEST("chosen times have no needless zeros")
@@ -88,13 +107,23 @@ static const struct {
 	uint64_t bytes;
 	const char *want;
 } sizes[] = {
-	{ 0, "0 B" }, { 8, "8 B" }, { 1000, "1000 B" }, { 1024, "1 KiB" },
-	{ 1500, "1500 B" }, { 40960, "40 KiB" }, { 20000, "20 KiB" },
-	{ 1 << 20, "1 MiB" }, { 9138176, "8.7 MiB" }, { 32000000, "31 MiB" },
-	{ 1 << 30, "1 GiB" }, { 3 << 29, "1.5 GiB" },
-	{ (1 << 20) - 1, "1.0 MiB" }, { (10 << 20) - 1, "10 MiB" },
+	{ 0, "0 B" },
+	{ 8, "8 B" },
+	{ 1000, "1000 B" },
+	{ 1024, "1 KiB" },
+	{ 1500, "1500 B" },
+	{ 40960, "40 KiB" },
+	{ 20000, "20 KiB" },
+	{ 1 << 20, "1 MiB" },
+	{ 9138176, "8.7 MiB" },
+	{ 32000000, "31 MiB" },
+	{ 1 << 30, "1 GiB" },
+	{ 3 << 29, "1.5 GiB" },
+	{ (1 << 20) - 1, "1.0 MiB" },
+	{ (10 << 20) - 1, "10 MiB" },
 	{ UINT64_MAX, "16777216 TiB" },
-	{ UINT64_C(50000000000), "47 GiB" }, { UINT64_C(1) << 42, "4 TiB" },
+	{ UINT64_C(50000000000), "47 GiB" },
+	{ UINT64_C(1) << 42, "4 TiB" },
 };
 
 T_TEST("sizes")
@@ -102,18 +131,21 @@ T_TEST("sizes")
 	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++)
-		T_ROW(sizes[i].want, !strcmp(cli_bytes(sizes[i].bytes, buf),
-					     sizes[i].want));
+		T_ROW(sizes[i].want,
+		      !strcmp(cli_bytes(sizes[i].bytes, buf), sizes[i].want));
 }
 
 static const struct {
 	double rate;
 	const char *want, *chosen;
 } rates[] = {
-	{ 1e9, "1 GB/s", "1 GB/s" },	     { 999.6e6, "1 GB/s", "0.9996 GB/s" },
+	{ 1e9, "1 GB/s", "1 GB/s" },
+	{ 999.6e6, "1 GB/s", "0.9996 GB/s" },
 	{ 1234567890, "1.23 GB/s", "1.235 GB/s" },
-	{ 593e6, "593 MB/s", "593 MB/s" },   { 12.5e9, "12.5 GB/s", "12.5 GB/s" },
-	{ 1e15, "1 PB/s", "1 PB/s" },	     { 0.5, "0.5 B/s", "0.5 B/s" },
+	{ 593e6, "593 MB/s", "593 MB/s" },
+	{ 12.5e9, "12.5 GB/s", "12.5 GB/s" },
+	{ 1e15, "1 PB/s", "1 PB/s" },
+	{ 0.5, "0.5 B/s", "0.5 B/s" },
 	{ 1e18, "1 EB/s", "1 EB/s" },
 };
 
@@ -122,11 +154,11 @@ T_TEST("rates have the unit that fits")
 	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rates); i++) {
-		T_ROW(rates[i].want, !strcmp(cli_rate(rates[i].rate, buf),
-					     rates[i].want));
-		T_ROW(rates[i].chosen, !strcmp(cli_setting_rate(rates[i].rate,
-								buf),
-					       rates[i].chosen));
+		T_ROW(rates[i].want,
+		      !strcmp(cli_rate(rates[i].rate, buf), rates[i].want));
+		T_ROW(rates[i].chosen,
+		      !strcmp(cli_setting_rate(rates[i].rate, buf),
+			      rates[i].chosen));
 	}
 }
 
@@ -134,11 +166,11 @@ static const struct {
 	double share;
 	const char *percent, *change;
 } shares[] = {
-	{ 0, "0 %", "+0 %" },	      { 1, "100 %", "+100 %" },
-	{ 0.61, "61 %", "+61 %" },    { 0.0995, "10 %", "+10 %" },
-	{ 0.0123, "1.2 %", "+1 %" },  { 0.0012, "0.12 %", "+0 %" },
+	{ 0, "0 %", "+0 %" },		{ 1, "100 %", "+100 %" },
+	{ 0.61, "61 %", "+61 %" },	{ 0.0995, "10 %", "+10 %" },
+	{ 0.0123, "1.2 %", "+1 %" },	{ 0.0012, "0.12 %", "+0 %" },
 	{ 0.00001, "<0.01 %", "+0 %" }, { -0.2, "0 %", "-20 %" },
-	{ -0.001, "0 %", "+0 %" },    { 1e30, "1e+32 %", "+1e+32 %" },
+	{ -0.001, "0 %", "+0 %" },	{ 1e30, "1e+32 %", "+1e+32 %" },
 };
 
 T_TEST("shares and changes in percent")
@@ -177,8 +209,10 @@ static const struct {
 	size_t width;
 	const char *want;
 } cuts[] = {
-	{ "lammps", 10, "lammps" }, { "lammps", 6, "lammps" },
-	{ "lammps", 5, "lamm~" },   { "", 5, "" },
+	{ "lammps", 10, "lammps" },
+	{ "lammps", 6, "lammps" },
+	{ "lammps", 5, "lamm~" },
+	{ "", 5, "" },
 	{ "caf\303\251 noir", 5, "caf\303\251~" },
 };
 
@@ -306,8 +340,7 @@ T_TEST("so they do after a label")
 	memset(line + 4, '-', 65);
 	strcpy(line + 69, " x y");
 	text = printed(print_labelled, line);
-	T_CHECK(!strcmp(text + strcspn(text, "\n"),
-			"\n           y\n"));
+	T_CHECK(!strcmp(text + strcspn(text, "\n"), "\n           y\n"));
 	free(text);
 	text = printed(print_labelled, "");
 	T_CHECK(!*text);
@@ -323,7 +356,7 @@ static const struct {
 	double share;
 	const char *want;
 } bars[] = {
-	{ 0, "          " }, { 1, "##########" }, { 0.5, "#####     " },
+	{ 0, "          " },	 { 1, "##########" },	 { 0.5, "#####     " },
 	{ 0.001, "#         " }, { 0.25, "###       " },
 };
 

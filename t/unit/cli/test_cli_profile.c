@@ -18,12 +18,13 @@ static void calibrate(struct cli_store *store, const char *cluster,
 {
 	char text[512];
 
-	snprintf(text, sizeof(text),
-		 "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
-		 "\"levels\":[\"c1\",\"c4\"],\"scope\":\"leaf\",\"cluster\":\"%s\","
-		 "\"rail\":\"%s\",\"transport\":\"%s\",\"date\":%.0f,"
-		 "\"message_bytes\":1024,\"period_sec\":0.1}",
-		 cluster, rail, transport, DATE + day * DAY);
+	snprintf(
+		text, sizeof(text),
+		"{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
+		"\"levels\":[\"c1\",\"c4\"],\"scope\":\"leaf\",\"cluster\":\"%s\","
+		"\"rail\":\"%s\",\"transport\":\"%s\",\"date\":%.0f,"
+		"\"message_bytes\":1024,\"period_sec\":0.1}",
+		cluster, rail, transport, DATE + day * DAY);
 	T_CHECK(!np_fabric_store_save(store->store, cluster, DATE + day * DAY,
 				      text, NULL));
 }
@@ -75,8 +76,8 @@ T_TEST("a calibration is read once for all profiles of its fabric")
 		for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 			T_ROW(rows[i].name,
 			      day_of(&store, rows[i].app, rows[i].cluster,
-				     rows[i].rail, rows[i].transport) ==
-				      rows[i].day);
+				     rows[i].rail,
+				     rows[i].transport) == rows[i].day);
 		/* The second time the files are not there. */
 		snprintf(cmd, sizeof(cmd), "rm -rf '%s/fabric'", t_store_dir);
 		T_CHECK(system(cmd) == 0);

@@ -1,8 +1,8 @@
 /* What status, explain and check say, without a store. */
 #include "t.h"
-#include "cli_recommend.h"
 #include "cli_check.h"
 #include "cli_diagnosis.h"
+#include "cli_recommend.h"
 #include "cli_state.h"
 
 #include <math.h>
@@ -52,13 +52,17 @@ T_TEST("what a measured run cost")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(runs); i++) {
 		const struct np_mean alone = {
-			.n = runs[i].n, .mean = runs[i].mean, .sd = runs[i].sd,
+			.n = runs[i].n,
+			.mean = runs[i].mean,
+			.sd = runs[i].sd,
 		};
 		char buf[512];
 
 		cli_run_time_text(runs[i].run_sec, &alone,
-			     runs[i].predicted == NOT_PREDICTED ? NULL :
-			     &runs[i].predicted, buf, sizeof(buf));
+				  runs[i].predicted == NOT_PREDICTED ?
+					  NULL :
+					  &runs[i].predicted,
+				  buf, sizeof(buf));
 		T_ROW(runs[i].name, !strcmp(buf, runs[i].want));
 	}
 }
@@ -83,8 +87,8 @@ T_TEST("when a decision is too old")
 		const struct np_state s = { .date = 1e9,
 					    .interval_sec = ages[i].interval };
 
-		T_ROW(ages[i].name, cli_state_stale(&s, 1e9 + ages[i].age) ==
-		      ages[i].stale);
+		T_ROW(ages[i].name,
+		      cli_state_stale(&s, 1e9 + ages[i].age) == ages[i].stale);
 	}
 }
 
@@ -94,19 +98,24 @@ static const struct {
 	bool places;
 	const char *want;
 } modes[] = {
-	{ "enforce", 1, true, "Placement enforces: jobs that would slow each "
+	{ "enforce", 1, true,
+	  "Placement enforces: jobs that would slow each "
 	  "other by more than 10 % are kept apart, and held for up to 60 min "
 	  "if necessary." },
-	{ "prefer", 1, true, "Placement prefers: jobs that would slow each "
+	{ "prefer", 1, true,
+	  "Placement prefers: jobs that would slow each "
 	  "other by more than 10 % are kept apart if that delays none of them." },
-	{ "advise", 1, true, "Placement advises: it reports what it would do and changes no job." },
+	{ "advise", 1, true,
+	  "Placement advises: it reports what it would do and changes no job." },
 	{ "off", 1, true, "Placement is off." },
 	{ "", 1, true, "Placement is off." },
 	{ "other", 1, true, "Placement is in mode other." },
-	{ "enforce", 60, true, "Placement does not act: its last decision is "
+	{ "enforce", 60, true,
+	  "Placement does not act: its last decision is "
 	  "60.0 s old, more than 30 s. Is slurmctld running? Try netprof "
 	  "check." },
-	{ "enforce", 60, false, "Placement does not act: its last decision is "
+	{ "enforce", 60, false,
+	  "Placement does not act: its last decision is "
 	  "60.0 s old, more than 30 s. It is off in netprof.conf." },
 };
 
@@ -122,9 +131,11 @@ T_TEST("what each mode does, in a sentence")
 		};
 		char buf[256];
 
-		T_ROW(modes[i].want, !strcmp(modes[i].want,
-			cli_mode_text(&s, 1e9 + modes[i].age, modes[i].places,
-				     buf, sizeof(buf))));
+		T_ROW(modes[i].want,
+		      !strcmp(modes[i].want,
+			      cli_mode_text(&s, 1e9 + modes[i].age,
+					    modes[i].places, buf,
+					    sizeof(buf))));
 	}
 }
 
@@ -135,7 +146,7 @@ static const struct {
 	{ 123, 0, 0, "123" },
 	{ 127, 123, 4, "123_4" },
 	{ 123, 123, 0, "123_0" },
-	{ 123, 123, UINT32_MAX, "123" }, /* of the rest */
+	{ 123, 123, UINT32_MAX, "123" },     /* of the rest */
 	{ 123, 123, UINT32_MAX - 1, "123" }, /* NO_VAL */
 };
 
@@ -144,26 +155,35 @@ T_TEST("jobs are named as squeue names them")
 	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
-		T_ROW(names[i].want, !strcmp(names[i].want,
-			cli_job_name(names[i].id, names[i].array,
-				     names[i].task, buf)));
+		T_ROW(names[i].want,
+		      !strcmp(names[i].want,
+			      cli_job_name(names[i].id, names[i].array,
+					   names[i].task, buf)));
 }
 
 static const struct {
 	const char *list;
 	bool has;
 } lists[] = {
-	{ "netprof", true }, { "lua,netprof", true }, { "netprof,lua", true },
-	{ "lua, netprof ,x", true }, { "job_submit/netprof", true },
-	{ "", false }, { "lua", false }, { "netprof2", false },
-	{ "mynetprof", false }, { ",,", false }, { "job_submit/", false },
+	{ "netprof", true },
+	{ "lua,netprof", true },
+	{ "netprof,lua", true },
+	{ "lua, netprof ,x", true },
+	{ "job_submit/netprof", true },
+	{ "", false },
+	{ "lua", false },
+	{ "netprof2", false },
+	{ "mynetprof", false },
+	{ ",,", false },
+	{ "job_submit/", false },
 };
 
 T_TEST("plugins in a list")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++)
-		T_ROW(lists[i].list, cli_slurm_lists(lists[i].list,
-			"netprof") == lists[i].has);
+		T_ROW(lists[i].list,
+		      cli_slurm_lists(lists[i].list, "netprof") ==
+			      lists[i].has);
 }
 
 #define TO_DO_SO "To do so: sbatch --exclude=NODES."
@@ -175,16 +195,23 @@ static const struct {
 	const char *want;
 } neighbours[] = {
 	{ "no other application has a profile", { 0 }, 0, "" },
-	{ "no application exceeds the limit", { 0.1, 0.02 }, 2,
+	{ "no application exceeds the limit",
+	  { 0.1, 0.02 },
+	  2,
 	  "No application with a reliable prediction slows halo by more than 10 %." },
-	{ "one application exceeds it", { 0.11, 0.02 }, 2,
+	{ "one application exceeds it",
+	  { 0.11, 0.02 },
+	  2,
 	  "Avoid sharing a leaf switch with fft, which slows halo by more than "
 	  "10 %. " TO_DO_SO },
-	{ "two applications exceed it", { 0.4, 0.11, 0.1 }, 3,
+	{ "two applications exceed it",
+	  { 0.4, 0.11, 0.1 },
+	  3,
 	  "Avoid sharing a leaf switch with fft or NPmpi: each slows halo by "
 	  "more than 10 %. " TO_DO_SO },
 	{ "all exceed it, a second job of its own among them",
-	  { 0.4, 0.3, 0.2 }, 3,
+	  { 0.4, 0.3, 0.2 },
+	  3,
 	  "Avoid sharing a leaf switch with fft, NPmpi or a second halo job: "
 	  "each slows halo by more than 10 %. " TO_DO_SO },
 };

@@ -12,7 +12,8 @@ static void make_list(struct cli_program_list *l, const char *text)
 	T_CHECK(!cli_program_list_parse(text, strlen(text), "t", l, NULL));
 }
 
-static const char three[] = "program a\nnodes 2\nrun x\nlonger y\n"
+static const char three[] =
+	"program a\nnodes 2\nrun x\nlonger y\n"
 	"program b\nnodes 2\ntakes 10s\nrun x\nprogram c\nnodes 2\nrun x\n";
 
 /* "la0 pa aa0 ba-b0 ca-b0": launch, profile, alone, with, control. */
@@ -26,7 +27,7 @@ static char *say(const struct cli_program_list *l,
 
 	for (size_t i = 0; i < plan->n; i++) {
 		fprintf(f, "%s%c%s", i ? " " : "", "lapbc"[t[i].kind],
-			l->program[t[i].victim].name);
+			l -> program[t[i].victim].name);
 		if (t[i].corunner != CLI_NO_PROGRAM)
 			fprintf(f, "-%s", l->program[t[i].corunner].name);
 		fprintf(f, "%u", t[i].repeat);
@@ -39,8 +40,11 @@ static void add_done(struct np_pairs *p, enum np_pairs_kind kind,
 		     const char *victim, const char *corunner, uint32_t repeat)
 {
 	const struct np_pairs_run r = {
-		.kind = kind, .victim = strdup(victim), .repeat = repeat,
-		.corunner = corunner ? strdup(corunner) : NULL, .sec = 20,
+		.kind = kind,
+		.victim = strdup(victim),
+		.repeat = repeat,
+		.corunner = corunner ? strdup(corunner) : NULL,
+		.sec = 20,
 	};
 
 	T_CHECK(!np_pairs_add(p, &r));

@@ -18,8 +18,11 @@ static void add(struct np_pairs *p, enum np_pairs_kind kind, const char *victim,
 		const char *corunner, double start, double sec)
 {
 	const struct np_pairs_run r = {
-		.kind = kind, .victim = strdup(victim), .start = start,
-		.corunner = corunner ? strdup(corunner) : NULL, .sec = sec,
+		.kind = kind,
+		.victim = strdup(victim),
+		.start = start,
+		.corunner = corunner ? strdup(corunner) : NULL,
+		.sec = sec,
 	};
 
 	T_CHECK(!np_pairs_add(p, &r));
@@ -88,11 +91,12 @@ T_TEST("controls are taken off, or refuse a pair")
 		      pair->rejected == controls[i].rejected &&
 			      r.n_rejected == controls[i].rejected &&
 			      r.n_controls == 1);
-		T_ROW(controls[i].name, pair->slowdown.n ==
-					!controls[i].rejected);
-		T_ROW(controls[i].name, controls[i].rejected ||
-		      t_close(pair->slowdown.mean, controls[i].slowdown,
-			      1e-9));
+		T_ROW(controls[i].name,
+		      pair->slowdown.n == !controls[i].rejected);
+		T_ROW(controls[i].name,
+		      controls[i].rejected ||
+			      t_close(pair->slowdown.mean, controls[i].slowdown,
+				      1e-9));
 		cli_pair_results_free(&r);
 		np_pairs_free(&p);
 	}

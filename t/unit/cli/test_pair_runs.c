@@ -23,8 +23,8 @@ static const struct {
 	  "a,b", "c,d", "-", 2, 0 },
 	{ "the control has its place under the other leaf",
 	  "l/a l/b l/c l/d m/e m/f m/g m/h", "a,b", "c,d", "g,h", 2, 0 },
-	{ "or all of it, if that is small", "l/a l/b l/c l/d m/e m/f",
-	  "a,b", "c,d", "e,f", 2, 0 },
+	{ "or all of it, if that is small", "l/a l/b l/c l/d m/e m/f", "a,b",
+	  "c,d", "e,f", 2, 0 },
 	{ "too few nodes there: no control", "l/a l/b l/c l/d m/e", "a,b",
 	  "c,d", "-", 2, 0 },
 	{ "a program that does not fit into half a leaf", "l/a l/b l/c l/d",
@@ -48,8 +48,10 @@ T_TEST("victims, co-runners and controls have their places")
 		struct np_err err;
 		size_t n = 0;
 
-		snprintf(program, sizeof(program), "program p\nnodes %u\n"
-			 "run x\n", places[i].want);
+		snprintf(program, sizeof(program),
+			 "program p\nnodes %u\n"
+			 "run x\n",
+			 places[i].want);
 		make_list(&l, program);
 		snprintf(text, sizeof(text), "%s", places[i].nodes);
 		for (char *w = strtok_r(text, " ", &save); w;
@@ -59,16 +61,16 @@ T_TEST("victims, co-runners and controls have their places")
 			*slash = '\0';
 			node[n++] = (struct np_cal_node){ slash + 1, w };
 		}
-		T_ROW(places[i].name, cli_pair_nodes_assign(node, n, &l, &s,
-							    &err) ==
-				      places[i].rc);
+		T_ROW(places[i].name,
+		      cli_pair_nodes_assign(node, n, &l, &s, &err) ==
+			      places[i].rc);
 		if (!places[i].rc) {
-			T_ROW(places[i].name, !strcmp(list_of(&s.victim),
-						      places[i].victim));
+			T_ROW(places[i].name,
+			      !strcmp(list_of(&s.victim), places[i].victim));
 			T_ROW(places[i].name, !strcmp(list_of(&s.corunner),
 						      places[i].corunner));
-			T_ROW(places[i].name, !strcmp(list_of(&s.apart),
-						      places[i].apart));
+			T_ROW(places[i].name,
+			      !strcmp(list_of(&s.apart), places[i].apart));
 			cli_pair_nodes_free(&s);
 		}
 		cli_program_list_free(&l);
@@ -100,7 +102,8 @@ T_TEST("the nodes of earlier controls stay in the results")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(resumed); i++) {
 		const struct cli_pair_nodes nodes = {
-			.leaf = (char *)"leaf0", .transport = (char *)"tcp",
+			.leaf = (char *)"leaf0",
+			.transport = (char *)"tcp",
 			.victim = { (char *)"n0,n1", 2 },
 			.corunner = { (char *)"n2,n3", 2 },
 			.apart = { (char *)resumed[i].apart,
@@ -117,8 +120,9 @@ T_TEST("the nodes of earlier controls stay in the results")
 		      !strcmp(done.place.victim_nodes, "n0,n1") &&
 			      !strcmp(done.place.corunner_nodes, "n2,n3") &&
 			      !strcmp(done.place.transport, "tcp"));
-		T_ROW(resumed[i].name, done.place.apart_nodes &&
-		      !strcmp(done.place.apart_nodes, resumed[i].want));
+		T_ROW(resumed[i].name,
+		      done.place.apart_nodes &&
+			      !strcmp(done.place.apart_nodes, resumed[i].want));
 		np_pairs_free(&done);
 	}
 }

@@ -10,7 +10,7 @@
 T_TEST("a table of predictions is read")
 {
 	static const char text[] = "# victim co-runner percent\n"
-		"halo fft +12.5 8 20%\n\nfft\thalo -3%\n";
+				   "halo fft +12.5 8 20%\n\nfft\thalo -3%\n";
 	struct cli_predictions p;
 	const struct cli_predicted *r;
 
@@ -33,7 +33,8 @@ static const struct {
 	{ "JSON", "{\"a\": 1}\n", "t:1: expected lines of words, got JSON" },
 	{ "hexadecimal", "halo fft 0x10\n", "t:1: \"0x10\"" },
 	{ "half of an interval", "halo fft 1 0\n", "t:1: 4 words" },
-	{ "no number", "halo fft much\n", "t:1: \"much\": expected a percentage" },
+	{ "no number", "halo fft much\n",
+	  "t:1: \"much\": expected a percentage" },
 	{ "not a number", "halo fft nan\n", "t:1: \"nan\"" },
 	{ "infinity", "halo fft inf\n", "t:1: \"inf\"" },
 	{ "beyond all numbers", "halo fft 1e400\n", "t:1: \"1e400\"" },
@@ -42,8 +43,10 @@ static const struct {
 	{ "more behind the number", "halo fft 3x\n", "t:1: \"3x\"" },
 	{ "ends of an interval turned", "a b 3 4 2\n", "t:1: an interval" },
 	{ "a pair twice", "a b 3\nb a 3\na b 4\n", "t:3: a with b" },
-	{ "a long name", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b 3\n", "t:1: \"aaa" },
+	{ "a long name",
+	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b 3\n",
+	  "t:1: \"aaa" },
 };
 
 T_TEST("mistakes in it are refused with their line")
@@ -52,8 +55,8 @@ T_TEST("mistakes in it are refused with their line")
 		struct cli_predictions p = { .n = 0 };
 		struct np_err err = NP_ERR_INIT;
 		int rc = cli_predictions_parse(refused[i].text,
-					       strlen(refused[i].text), "t",
-					       &p, &err);
+					       strlen(refused[i].text), "t", &p,
+					       &err);
 
 		T_ROW(refused[i].name, rc == -EINVAL && !p.row);
 		T_ROW(refused[i].name, !strncmp(err.text, refused[i].why,

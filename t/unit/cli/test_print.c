@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TREE "{ \"name\": \"a|b\", \"since\": 0, \"none\": null," \
+#define TREE \
+	"{ \"name\": \"a|b\", \"since\": 0, \"none\": null," \
 	"\"runs\": [ { \"id\": 7, \"ok\": true, \"sec\": 0.25, \"in\": { \"n\": 1 }," \
-		"\"parts\": [ { \"p\": \"x\", \"q\": 1 }, { \"p\": \"y,z\" } ] }," \
-		"{ \"id\": 8, \"ok\": false, \"parts\": [] } ]," \
+	"\"parts\": [ { \"p\": \"x\", \"q\": 1 }, { \"p\": \"y,z\" } ] }," \
+	"{ \"id\": 8, \"ok\": false, \"parts\": [] } ]," \
 	"\"models\": { \"m\": { \"v\": 2 }, \"without\": null }," \
 	"\"bins\": [ [ 1, 2 ], [ 3, 4 ] ] }"
 

@@ -38,7 +38,8 @@ T_TEST("a list is read")
 T_TEST("other commands and layouts are distinguished")
 {
 	static const char *const text[] = {
-		"program a\nnodes 2\nrun x y\n", "program a\nnodes 2\nrun x z\n",
+		"program a\nnodes 2\nrun x y\n",
+		"program a\nnodes 2\nrun x z\n",
 		"program a\nnodes 2\nper-node 2\nrun x y\n",
 	};
 	struct cli_program_list list[3];
@@ -63,10 +64,14 @@ static const struct {
 	{ "a name that profiles cannot have", "program a/b\n", "t:1: " },
 	{ "the name of idle", "program idle\n", "t:1: \"idle\"" },
 	{ "the name of a level", "program c3\n", "t:1: \"c3\"" },
-	{ "a name twice", A "program a\n", "t:4: \"a\": expected another name" },
-	{ "no command", "\nprogram a\nnodes 2\n", "t:2: \"a\": expected a "
+	{ "a name twice", A "program a\n",
+	  "t:4: \"a\": expected another name" },
+	{ "no command", "\nprogram a\nnodes 2\n",
+	  "t:2: \"a\": expected a "
 	  "line with run" },
-	{ "no nodes", A "program b\nrun x\n" "program c\nnodes 2\nrun x\n",
+	{ "no nodes",
+	  A "program b\nrun x\n"
+	    "program c\nnodes 2\nrun x\n",
 	  "t:4: \"b\": expected a line with nodes" },
 	{ "zero nodes", "program a\nnodes 0\n", "t:2: \"nodes\": expected" },
 	{ "nodes beyond any", "program a\nnodes 70000\n", "t:2: \"70000\"" },
@@ -80,14 +85,17 @@ static const struct {
 	{ "two delays", A "begins 5s\nbegins 5s\n",
 	  "t:5: \"begins\": expected once in a program" },
 	{ "JSON", "{\"a\": 1}\n", "t:1: expected " },
-	{ "an empty command", "program a\nrun\n", "t:2: \"run\": expected 1 to" },
+	{ "an empty command", "program a\nrun\n",
+	  "t:2: \"run\": expected 1 to" },
 	{ "a directory that depends", "program a\ndirectory x\n",
 	  "t:2: \"x\": expected an absolute path" },
 	{ "a time without a unit", "program a\nbegins 5\n", "t:2: \"5\"" },
 	{ "an unknown word", "program a\ncores 5\n", "t:2: \"cores\"" },
-	{ "more words than srun takes", "program a\nrun 1 2 3 4 5 6 7 8 9 10 "
+	{ "more words than srun takes",
+	  "program a\nrun 1 2 3 4 5 6 7 8 9 10 "
 	  "11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 "
-	  "33\n", "t:2: \"run\": expected 1 to 32 words" },
+	  "33\n",
+	  "t:2: \"run\": expected 1 to 32 words" },
 };
 
 T_TEST("mistakes are refused with their line")

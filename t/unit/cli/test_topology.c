@@ -46,8 +46,7 @@ static int by_lldp(const char *path, struct cli_places *p, struct np_err *err)
 
 static const struct {
 	const char *name;
-	int (*read)(const char *path, struct cli_places *p,
-		    struct np_err *err);
+	int (*read)(const char *path, struct cli_places *p, struct np_err *err);
 	const char *file, *want;
 } readers[] = {
 	{ "ibnetdiscover, with a node on two switches", by_ib, "topology.ib",
@@ -63,8 +62,8 @@ T_TEST("switches of nodes are read")
 		struct cli_places p = { NULL };
 		char got[1024];
 
-		T_ROW(readers[i].name, !readers[i].read(data(readers[i].file),
-							&p, NULL));
+		T_ROW(readers[i].name,
+		      !readers[i].read(data(readers[i].file), &p, NULL));
 		cli_places_sort(&p);
 		print(&p, got);
 		T_ROW(got, !strcmp(got, readers[i].want));
@@ -74,8 +73,7 @@ T_TEST("switches of nodes are read")
 
 static const struct {
 	const char *name;
-	int (*read)(const char *path, struct cli_places *p,
-		    struct np_err *err);
+	int (*read)(const char *path, struct cli_places *p, struct np_err *err);
 	const char *text, *want;
 } texts[] = {
 	/*
@@ -187,25 +185,25 @@ T_TEST("what other versions and sites print is read")
  */
 T_TEST("nodes of a pair of switches are on its leaf")
 {
-	static const char text[] =
-		"Switch 36 \"S-0\" # \"leaf0a\"\n"
-		"[1] \"H-1\"[1](1) # \"n0 mlx5_0\" lid 1\n"
-		"[2] \"H-2\"[1](1) # \"n1 mlx5_1\" lid 1\n"
-		"[3] \"H-3\"[1](1) # \"n2 mlx5_0\" lid 1\n"
-		"Switch 36 \"S-1\" # \"leaf0b\"\n"
-		"[1] \"H-4\"[1](1) # \"n0 mlx5_1\" lid 1\n"
-		"[2] \"H-5\"[1](1) # \"n1 mlx5_0\" lid 1\n"
-		"[3] \"H-6\"[1](1) # \"n2 mlx5_1\" lid 1\n"
-		"Switch 36 \"S-2\" # \"leaf1\"\n"
-		"[1] \"H-7\"[1](1) # \"n3 mlx5_0\" lid 1\n"
-		"[2] \"H-8\"[1](1) # \"n4 mlx5_0\" lid 1\n";
+	static const char text[] = "Switch 36 \"S-0\" # \"leaf0a\"\n"
+				   "[1] \"H-1\"[1](1) # \"n0 mlx5_0\" lid 1\n"
+				   "[2] \"H-2\"[1](1) # \"n1 mlx5_1\" lid 1\n"
+				   "[3] \"H-3\"[1](1) # \"n2 mlx5_0\" lid 1\n"
+				   "Switch 36 \"S-1\" # \"leaf0b\"\n"
+				   "[1] \"H-4\"[1](1) # \"n0 mlx5_1\" lid 1\n"
+				   "[2] \"H-5\"[1](1) # \"n1 mlx5_0\" lid 1\n"
+				   "[3] \"H-6\"[1](1) # \"n2 mlx5_1\" lid 1\n"
+				   "Switch 36 \"S-2\" # \"leaf1\"\n"
+				   "[1] \"H-7\"[1](1) # \"n3 mlx5_0\" lid 1\n"
+				   "[2] \"H-8\"[1](1) # \"n4 mlx5_0\" lid 1\n";
 	struct cli_places p = { NULL };
 	struct np_topo t = { NULL, 0 };
 	uint32_t slurm[5], as[3];
 
 	T_CHECK(!cli_places_ib(t_write_text("fabric", text), &p, NULL));
 	T_CHECK(!np_topo_parse("SwitchName=a Level=0 Nodes=n[0-2,4]\n"
-			       "SwitchName=b Level=0 Nodes=n3\n", &t, NULL));
+			       "SwitchName=b Level=0 Nodes=n3\n",
+			       &t, NULL));
 	cli_places_sort(&p);
 	T_CHECK(cli_places_compare(&p, &t, slurm, as) == 1);
 	T_CHECK(cli_place_agrees(&p.place[1], slurm[1], as));
@@ -216,8 +214,7 @@ T_TEST("nodes of a pair of switches are on its leaf")
 
 static const struct {
 	const char *name;
-	int (*read)(const char *path, struct cli_places *p,
-		    struct np_err *err);
+	int (*read)(const char *path, struct cli_places *p, struct np_err *err);
 	const char *text, *says;
 } wrong[] = {
 	{ "no switch", by_ib, "vendid=0x2c9\n", "no node below a switch" },
@@ -272,7 +269,8 @@ static const struct {
 	  "/wrong: 0 nodes" },
 	{ "a report of ports, by ibnetdiscover -p", by_ib,
 	  "SW    17  1 0x0002c903 4x QDR - CA    12  1 0x0002c904 ( 'sw' - 'n0 "
-	  "HCA-1' )\n", "no node below a switch" },
+	  "HCA-1' )\n",
+	  "no node below a switch" },
 };
 
 T_TEST("what is no such file is refused with its line")
@@ -292,23 +290,30 @@ static const struct {
 	const char *name, *slurm;
 	long misplaced;
 } slurms[] = {
-	{ "the same leaf switches", "SwitchName=a Level=0 Nodes=n[0-1]\n"
-	  "SwitchName=b Level=0 Nodes=n[2-3]\n", 0 },
+	{ "the same leaf switches",
+	  "SwitchName=a Level=0 Nodes=n[0-1]\n"
+	  "SwitchName=b Level=0 Nodes=n[2-3]\n",
+	  0 },
 	{ "one node on another leaf switch",
 	  "SwitchName=a Level=0 Nodes=n[0-2]\n"
-	  "SwitchName=b Level=0 Nodes=n3\n", 1 },
-	{ "two nodes swapped", "SwitchName=a Level=0 Nodes=n0,n2\n"
-	  "SwitchName=b Level=0 Nodes=n1,n3\n", 2 },
+	  "SwitchName=b Level=0 Nodes=n3\n",
+	  1 },
+	{ "two nodes swapped",
+	  "SwitchName=a Level=0 Nodes=n0,n2\n"
+	  "SwitchName=b Level=0 Nodes=n1,n3\n",
+	  2 },
 	{ "Slurm has all nodes on one leaf switch",
 	  "SwitchName=a Level=0 Nodes=n[0-3]\n", 2 },
 	{ "nodes that Slurm does not list do not count",
 	  "SwitchName=a Level=0 Nodes=n[0-1]\n", 0 },
 	{ "blanks in a quoted list",
 	  "SwitchName=a Level=0 Nodes=n0, n2\n"
-	  "SwitchName=b Level=0 Nodes=n1, n3\n", 2 },
+	  "SwitchName=b Level=0 Nodes=n1, n3\n",
+	  2 },
 	{ "a node on two leaf switches counts for the first",
 	  "SwitchName=a Level=0 Nodes=n[0-1]\n"
-	  "SwitchName=b Level=0 Nodes=n[1-3]\n", 0 },
+	  "SwitchName=b Level=0 Nodes=n[1-3]\n",
+	  0 },
 	{ "Slurm lists no leaf switches", "", 0 },
 };
 
@@ -340,9 +345,10 @@ T_TEST("nodes that Slurm has elsewhere are counted")
 		T_CHECK(!cli_places_measured(node, sec, 4, &p, NULL));
 		T_CHECK(!np_topo_parse(slurms[i].slurm, &t, NULL));
 		cli_places_sort(&p);
-		T_ROW(slurms[i].name, p.n_leaves == 2 &&
-		      cli_places_compare(&p, &t, slurm, as) ==
-			      slurms[i].misplaced);
+		T_ROW(slurms[i].name,
+		      p.n_leaves == 2 &&
+			      cli_places_compare(&p, &t, slurm, as) ==
+				      slurms[i].misplaced);
 		np_topo_free(&t);
 		cli_places_free(&p);
 	}

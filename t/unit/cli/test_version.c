@@ -40,8 +40,9 @@ T_TEST("versions as Slurm writes them")
 		T_ROW(versions[i].name, ok == !!versions[i].want);
 		T_ROW(versions[i].name, v == versions[i].want);
 		if (ok)
-			T_ROW(versions[i].name, !strcmp(versions[i].again,
-				np_loader_text(v, buf)));
+			T_ROW(versions[i].name,
+			      !strcmp(versions[i].again,
+				      np_loader_text(v, buf)));
 	}
 }
 
@@ -59,8 +60,9 @@ static const struct {
 T_TEST("which plugins a Slurm loads")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fits); i++)
-		T_ROW(fits[i].name, np_loader_fits(fits[i].built,
-			fits[i].loader) == fits[i].fits);
+		T_ROW(fits[i].name,
+		      np_loader_fits(fits[i].built, fits[i].loader) ==
+			      fits[i].fits);
 }
 
 T_TEST("programs are run without a shell")
@@ -72,8 +74,8 @@ T_TEST("programs are run without a shell")
 	T_CHECK(!strcmp(buf, "$HOME;x\n"));
 	T_CHECK(cli_spawn((char *[]){ "sh", "-c", "exit 3", NULL }, 60, buf,
 			  sizeof(buf)) == 3);
-	T_CHECK(cli_spawn((char *[]){ "sh", "-c", "kill -9 $$", NULL }, 60,
-			  buf, sizeof(buf)) == 128 + 9);
+	T_CHECK(cli_spawn((char *[]){ "sh", "-c", "kill -9 $$", NULL }, 60, buf,
+			  sizeof(buf)) == 128 + 9);
 	T_CHECK(cli_spawn((char *[]){ "no-such-program-here", NULL }, 60, buf,
 			  sizeof(buf)) == -ENOENT);
 	T_ROW("more than fits is cut",
@@ -94,16 +96,19 @@ static double now_sec(void)
 T_TEST("a program that hangs is ended")
 {
 	static const char *const scripts[] = {
-		"sleep 60", "exec >&-; sleep 60", "sleep 60 & echo x; sleep 60",
+		"sleep 60",
+		"exec >&-; sleep 60",
+		"sleep 60 & echo x; sleep 60",
 	};
 	char buf[64];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(scripts); i++) {
 		double begin = now_sec();
 
-		T_ROW(scripts[i], cli_spawn((char *[]){ "sh", "-c",
-			(char *)scripts[i], NULL }, 0.2, buf, sizeof(buf)) ==
-			-ETIMEDOUT);
+		T_ROW(scripts[i],
+		      cli_spawn((char *[]){ "sh", "-c", (char *)scripts[i],
+					    NULL },
+				0.2, buf, sizeof(buf)) == -ETIMEDOUT);
 		T_ROW(scripts[i], now_sec() - begin < 50);
 	}
 }

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HEAD \
@@ -12,28 +12,29 @@
 	"NNodes|NCPUS|TimelimitRaw|NodeList|JobName|SubmitLine\n"
 #define JOB(id, user, state, start, end, n, nodes, name) \
 	id "|" id "|" user "|main|" state "|" start "|" start "|" end \
-	"|00:00:00|" n "|8|60|" nodes "|" name "|sbatch x\n"
+	   "|00:00:00|" n "|8|60|" nodes "|" name "|sbatch x\n"
 
 static const char topology[] =
 	"SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"
 	"SwitchName=leaf1 Level=0 Nodes=n[4-7]\n"
 	"SwitchName=top Level=1 Nodes=n[0-7] Switches=leaf[0-1]\n";
 
-static const char jobs[] = HEAD
-	JOB("1", "a", "COMPLETED", "1000", "1100", "2", "n[0-1]", "x")
-	JOB("2", "a", "COMPLETED", "2000", "2110", "2", "n[0-1]", "x")
-	JOB("3", "b", "COMPLETED", "1950", "2050", "4", "n[3-6]", "y")
-	JOB("4", "b", "RUNNING", "2100", "Unknown", "1", "n2", "y")
-	JOB("5", "a", "COMPLETED", "3000", "3100", "3", "n[0-2]", "x")
-	JOB("6", "a", "FAILED", "4000", "4010", "2", "n[0-1]", "x")
-	JOB("7", "a", "REQUEUED", "5000", "5010", "2", "n[0-1]", "x")
-	JOB("7", "a", "COMPLETED", "5100", "5200", "2", "n[0-1]", "x")
-	"8_3|9|a|main|COMPLETED|1|6000|6100|00:00:30|2|8|60|n[0-1]|x|sbatch\n"
-	"10_[1-5]|10|a|main|PENDING|1|Unknown|Unknown|00:00:00|2|8|60|"
-	"None assigned|x|sbatch\n"
-	"1.batch|1.batch|a||COMPLETED|1|1000|1100|00:00:00|1|8||n0|batch|\n"
-	JOB("11", "a", "CANCELLED by 0", "7000", "7000", "0",
-	    "None assigned", "x");
+static const char jobs[] = HEAD JOB(
+	"1", "a", "COMPLETED", "1000", "1100", "2", "n[0-1]",
+	"x") JOB("2", "a", "COMPLETED", "2000", "2110", "2", "n[0-1]",
+		 "x") JOB("3", "b", "COMPLETED", "1950", "2050", "4", "n[3-6]",
+			  "y") JOB("4", "b", "RUNNING", "2100", "Unknown", "1",
+				   "n2", "y") JOB("5", "a", "COMPLETED", "3000",
+						  "3100", "3", "n[0-2]", "x")
+	JOB("6", "a", "FAILED", "4000", "4010", "2", "n[0-1]",
+	    "x") JOB("7", "a", "REQUEUED", "5000", "5010", "2", "n[0-1]", "x")
+		JOB("7", "a", "COMPLETED", "5100", "5200", "2", "n[0-1]",
+		    "x") "8_3|9|a|main|COMPLETED|1|6000|6100|00:00:30|2|8|60|n[0-1]|x|sbatch\n"
+			 "10_[1-5]|10|a|main|PENDING|1|Unknown|Unknown|00:00:00|2|8|60|"
+			 "None assigned|x|sbatch\n"
+			 "1.batch|1.batch|a||COMPLETED|1|1000|1100|00:00:00|1|8||n0|batch|\n" JOB(
+				 "11", "a", "CANCELLED by 0", "7000", "7000",
+				 "0", "None assigned", "x");
 
 static int read_all(struct np_acct *h, const char *text, bool with_topology,
 		    struct np_err *err)
@@ -105,7 +106,9 @@ T_TEST("runs without a time limit are comparable, however they were started")
 	uint32_t like[8];
 	size_t any;
 
-	T_CHECK(!read_all(&h, HEAD
+	T_CHECK(!read_all(
+		&h,
+		HEAD
 		"1|1|a|main|COMPLETED|1000|1000|1100|0|2|8|UNLIMITED|n[0-1]|x|\n"
 		"2|2|a|main|COMPLETED|2000|2000|2100|0|2|8|525600|n[0-1]|x|\n"
 		"3|3|a|main|COMPLETED|3000|3000|3100|0|2|8|525599|n[0-1]|x|\n",
@@ -127,7 +130,8 @@ static const struct {
 	{ "sbatch --exclusive --parsable --time 60 fft.sh",
 	  "sbatch --exclusive fft.sh" },
 	{ "sbatch -Q -H fft.sh -J x -o y", "sbatch fft.sh -J x -o y" },
-	{ "sbatch -N2 --wrap=srun ./fft -o y", "sbatch --wrap=srun ./fft -o y" },
+	{ "sbatch -N2 --wrap=srun ./fft -o y",
+	  "sbatch --wrap=srun ./fft -o y" },
 	{ "srun -N 2 -n 64 ./fft", "srun -n 64 ./fft" },
 	{ "sbatch --mem=4G  --open-mode=append  fft.sh",
 	  "sbatch --mem=4G --open-mode=append fft.sh" },
@@ -144,15 +148,17 @@ T_TEST("a command without what does not change the work")
 		struct np_acct h;
 		char text[512], got[128];
 
-		snprintf(text, sizeof(text), HEAD "1|1|a|main|COMPLETED|1000|"
-			 "1000|1100|00:00:00|1|8|60|n0|x|%s\n",
+		snprintf(text, sizeof(text),
+			 HEAD "1|1|a|main|COMPLETED|1000|"
+			      "1000|1100|00:00:00|1|8|60|n0|x|%s\n",
 			 commands[i].line);
 		T_ROW(commands[i].line, !read_all(&h, text, true, &err));
-		T_ROW(commands[i].line, h.n_jobs == 1 &&
-		      !strcmp(np_acct_command(&h, h.job, got, sizeof(got)),
-			      commands[i].want));
-		T_ROW(commands[i].line, strlen(np_acct_command(
-			      &h, h.job, got, 4)) < 4);
+		T_ROW(commands[i].line,
+		      h.n_jobs == 1 && !strcmp(np_acct_command(&h, h.job, got,
+							       sizeof(got)),
+					       commands[i].want));
+		T_ROW(commands[i].line,
+		      strlen(np_acct_command(&h, h.job, got, 4)) < 4);
 		np_acct_free(&h);
 	}
 }
@@ -179,23 +185,26 @@ T_TEST("runs of the same command")
 		uint32_t like[2];
 		size_t any;
 
-		snprintf(text, sizeof(text),
-			 "JobID|User|State|Start|End|NNodes|NodeList|JobName|"
-			 "WorkDir|SubmitLine\n"
-			 "1|u|COMPLETED|1000|1100|1|n0|%s\n"
-			 "2|u|COMPLETED|2000|2100|1|n0|a|/a|sbatch -J a run.sh\n"
-			 "3|u|COMPLETED|3000|3100|1|n0|a|/a|\n", same[i].of);
+		snprintf(
+			text, sizeof(text),
+			"JobID|User|State|Start|End|NNodes|NodeList|JobName|"
+			"WorkDir|SubmitLine\n"
+			"1|u|COMPLETED|1000|1100|1|n0|%s\n"
+			"2|u|COMPLETED|2000|2100|1|n0|a|/a|sbatch -J a run.sh\n"
+			"3|u|COMPLETED|3000|3100|1|n0|a|/a|\n",
+			same[i].of);
 		T_ROW(same[i].name, !read_all(&h, text, true, &err));
 		j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
-		T_ROW(same[i].name, np_acct_comparable(
-			      &h, j, NP_ACCT_SAME_NAME, like, 2, &any) ==
-		      same[i].by_name + 1);
-		T_ROW(same[i].name, np_acct_comparable(
-			      &h, j, NP_ACCT_SAME_COMMAND, like, 2, &any) ==
-		      same[i].by_command);
+		T_ROW(same[i].name,
+		      np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like, 2,
+					 &any) == same[i].by_name + 1);
+		T_ROW(same[i].name,
+		      np_acct_comparable(&h, j, NP_ACCT_SAME_COMMAND, like, 2,
+					 &any) == same[i].by_command);
 		j = np_acct_find(&h, 3, NP_ACCT_NO_TASK);
-		T_ROW(same[i].name, !np_acct_comparable(
-			      &h, j, NP_ACCT_SAME_COMMAND, like, 2, &any));
+		T_ROW(same[i].name,
+		      !np_acct_comparable(&h, j, NP_ACCT_SAME_COMMAND, like, 2,
+					  &any));
 		np_acct_free(&h);
 	}
 }
@@ -227,20 +236,20 @@ T_TEST("a job that differs from its usual runs")
 		struct np_acct h;
 		char text[2048];
 
-		len = (size_t)snprintf(text, sizeof(text), "JobID|User|State|"
+		len = (size_t)snprintf(text, sizeof(text),
+				       "JobID|User|State|"
 				       "Start|End|NNodes|NodeList|JobName\n"
 				       "90|a|FAILED|1|2|4|n0|x\n"
 				       "91|a|COMPLETED|1|2|4|n0|y\n"
 				       "92|b|COMPLETED|1|2|4|n0|x\n");
 		for (size_t k = 0; k < n; k++)
-			len += (size_t)snprintf(
-				text + len, sizeof(text) - len,
-				"%zu|a|COMPLETED|1|2|%c|n0|x\n", k + 1,
-				nodes[k]);
+			len += (size_t)snprintf(text + len, sizeof(text) - len,
+						"%zu|a|COMPLETED|1|2|%c|n0|x\n",
+						k + 1, nodes[k]);
 		T_ROW(name, !read_all(&h, text, true, &err));
 		j = np_acct_find(&h, (uint32_t)n, NP_ACCT_NO_TASK);
 		T_ROW(name, np_acct_differs(&h, j, NP_ACCT_NODES, &u) ==
-			    (sizes[i].usual > 0));
+				    (sizes[i].usual > 0));
 		T_ROW(name, u.usual == sizes[i].usual);
 		T_ROW(name, !u.of || (u.own == 4 && u.of == n - 1 &&
 				      2 * u.runs > u.of));
@@ -251,18 +260,19 @@ T_TEST("a job that differs from its usual runs")
 
 #define TASKS_HEAD \
 	"JobID|JobIDRaw|User|State|Start|End|NNodes|NTasks|NodeList|JobName\n"
-#define TASKS_JOB(id, raw, state) \
-	id "|" raw "|a|" state "|1000|1100|1||n0|x\n"
+#define TASKS_JOB(id, raw, state) id "|" raw "|a|" state "|1000|1100|1||n0|x\n"
 #define STEP(id, raw, tasks) \
 	id "|" raw "||COMPLETED|1000|1100|1|" tasks "|n0|y\n"
 
-static const char steps[] = TASKS_HEAD
-	TASKS_JOB("1", "1", "COMPLETED") STEP("1.batch", "1.batch", "1")
-	STEP("1.extern", "1.extern", "99") STEP("1.0", "1.0", "4")
-	STEP("1.1", "1.1", "16") STEP("1.2", "1.2", "8") STEP("1.3", "1.3", "")
-	TASKS_JOB("8_3", "9", "COMPLETED") STEP("8_3.0", "9.0", "2")
-	TASKS_JOB("8_4", "8", "COMPLETED") STEP("8_4.0", "8.0", "3")
-	TASKS_JOB("20+0", "20", "COMPLETED") STEP("20+0.0", "20.0", "5")
+static const char steps[] = TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED") STEP(
+	"1.batch", "1.batch", "1") STEP("1.extern", "1.extern", "99")
+	STEP("1.0", "1.0", "4") STEP("1.1", "1.1", "16") STEP("1.2", "1.2", "8")
+		STEP("1.3", "1.3", "") TASKS_JOB("8_3", "9", "COMPLETED")
+			STEP("8_3.0", "9.0", "2") TASKS_JOB("8_4", "8",
+							    "COMPLETED")
+				STEP("8_4.0", "8.0", "3")
+					TASKS_JOB("20+0", "20", "COMPLETED")
+						STEP("20+0.0", "20.0", "5")
 	/* A step of a job that is left out. */
 	TASKS_JOB("30", "30", "COMPLETED") STEP("31.0", "31.0", "64");
 
@@ -295,8 +305,10 @@ T_TEST("steps have numbers of tasks")
 		free(copy);
 		np_acct_free(&h);
 	}
-	T_CHECK(read_all(&h, TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED")
-			 STEP("1.0", "1.0", "x"), true, &err) == -EINVAL);
+	T_CHECK(read_all(&h,
+			 TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED")
+				 STEP("1.0", "1.0", "x"),
+			 true, &err) == -EINVAL);
 	T_CHECK(!strcmp(err.text,
 			"s:3: NTasks \"x\": expected a number of tasks"));
 	np_acct_free(&h);
@@ -336,16 +348,16 @@ T_TEST("another number of tasks is another work")
 			len += (size_t)snprintf(
 				text + len, sizeof(text) - len,
 				TASKS_JOB("%zu", "%zu", "%s")
-				STEP("%zu.0", "%zu.0", "%c"), k, k, k < n ?
-				"COMPLETED" : task_rows[i].state, k, k,
-				of[k - 1]);
+					STEP("%zu.0", "%zu.0", "%c"),
+				k, k, k < n ? "COMPLETED" : task_rows[i].state,
+				k, k, of[k - 1]);
 		T_ROW(name, !read_all(&h, text, true, &err));
 		j = np_acct_find(&h, (uint32_t)n, NP_ACCT_NO_TASK);
-		T_ROW(name, np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like,
-					       8, &any) ==
-			    task_rows[i].comparable);
+		T_ROW(name,
+		      np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like, 8,
+					 &any) == task_rows[i].comparable);
 		T_ROW(name, np_acct_differs(&h, j, NP_ACCT_TASKS, &u) ==
-			    (task_rows[i].usual > 0));
+				    (task_rows[i].usual > 0));
 		T_ROW(name, u.usual == task_rows[i].usual);
 		np_acct_free(&h);
 	}
@@ -360,14 +372,14 @@ T_TEST("the neighbours of a job")
 	size_t n = 0;
 
 	T_CHECK(!read_all(&h, jobs, true, &err));
-	T_CHECK(!np_acct_neighbours(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK), &b,
-				&n));
+	T_CHECK(!np_acct_neighbours(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK),
+				    &b, &n));
 	T_CHECK(n == 2);
 	if (n == 2) {
 		T_CHECK(h.job[b[0].job].id == 3 && b[0].nodes == 1);
 		T_CHECK(b[0].from == 2000 && b[0].to == 2050);
-		T_CHECK(!strcmp(np_acct_leaf(&h, b[0].leaf, leaf,
-					     sizeof(leaf)), "leaf0"));
+		T_CHECK(!strcmp(np_acct_leaf(&h, b[0].leaf, leaf, sizeof(leaf)),
+				"leaf0"));
 		T_CHECK(h.job[b[1].job].id == 4 && b[1].to == 2110);
 		T_CHECK(!b[0].same_node && !b[1].same_node);
 	}
@@ -375,8 +387,8 @@ T_TEST("the neighbours of a job")
 	np_acct_free(&h);
 	/* Without a topology all nodes are one leaf, and all four count. */
 	T_CHECK(!read_all(&h, jobs, false, &err));
-	T_CHECK(!np_acct_neighbours(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK), &b,
-				&n));
+	T_CHECK(!np_acct_neighbours(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK),
+				    &b, &n));
 	T_CHECK(n == 2 && b[0].nodes == 4);
 	free(b);
 	np_acct_free(&h);
@@ -400,18 +412,18 @@ T_TEST("rows that are read twice count once")
 static const struct {
 	const char *name, *text, *want;
 } bad[] = {
-	{ "a date that is none", HEAD
-	  JOB("1", "a", "COMPLETED", "soon", "1100", "2", "n[0-1]", "x"),
+	{ "a date that is none",
+	  HEAD JOB("1", "a", "COMPLETED", "soon", "1100", "2", "n[0-1]", "x"),
 	  "s:2: Submit \"soon\": expected a date such as 2026-11-25T10:00:00, "
 	  "or seconds since 1970" },
-	{ "an end before the start", HEAD
-	  JOB("1", "a", "COMPLETED", "1100", "1000", "2", "n[0-1]", "x"),
+	{ "an end before the start",
+	  HEAD JOB("1", "a", "COMPLETED", "1100", "1000", "2", "n[0-1]", "x"),
 	  "s:2: End \"1000\": expected a date after Start" },
-	{ "nodes that are none", HEAD
-	  JOB("1", "a", "COMPLETED", "1000", "1100", "2", "n[0-", "x"),
+	{ "nodes that are none",
+	  HEAD JOB("1", "a", "COMPLETED", "1000", "1100", "2", "n[0-", "x"),
 	  "s:2: NodeList \"n[0-\": expected a list of nodes such as n[0-3]" },
-	{ "a number that is none", HEAD
-	  JOB("1", "a", "COMPLETED", "1000", "1100", "-2", "n0", "x"),
+	{ "a number that is none",
+	  HEAD JOB("1", "a", "COMPLETED", "1000", "1100", "-2", "n0", "x"),
 	  "s:2: NNodes \"-2\": expected a number of nodes" },
 	{ "a required column is missing", "JobID|JobName\n1|a\n",
 	  "s:1: expected a line that names the columns, User among them, as "
@@ -429,8 +441,8 @@ T_TEST("values that are none are refused with their line")
 		struct np_err err = NP_ERR_INIT;
 		struct np_acct h;
 
-		T_ROW(bad[i].name, read_all(&h, bad[i].text, true, &err) ==
-		      -EINVAL);
+		T_ROW(bad[i].name,
+		      read_all(&h, bad[i].text, true, &err) == -EINVAL);
 		T_ROW(bad[i].name, !strcmp(err.text, bad[i].want));
 		np_acct_free(&h);
 	}
@@ -455,24 +467,29 @@ static const struct {
 	  "\"association\":{\"user\":\"a\"},\"user\":null,"
 	  "\"state\":{\"current\":\"COMPLETED\",\"reason\":\"None\"},"
 	  "\"time\":{\"submission\":990,\"start\":1000,\"end\":1100,"
-	  "\"suspended\":30,\"limit\":60},\"required\":{\"CPUs\":8}," REST "}]}",
+	  "\"suspended\":30,\"limit\":60},\"required\":{\"CPUs\":8}," REST
+	  "}]}",
 	  9, 3, 8, 3600 },
 	{ "23.11: numbers that may be unset, a list of states",
-	  "{\"jobs\":[{\"job_id\":9,\"array\":{\"job_id\":8,\"task_id\":"
-	  SET("3") ",\"task\":\"\"},\"user\":\"a\",\"association\":{\"user\":"
-	  "\"other\"},\"state\":{\"current\":[\"COMPLETED\"]},\"time\":{"
-	  "\"submission\":990,\"start\":1000,\"end\":1100,\"suspended\":30,"
-	  "\"limit\":" SET("60") "},\"tres\":{\"allocated\":[{\"type\":\"mem\","
-	  "\"count\":900},{\"type\":\"cpu\",\"name\":\"\",\"id\":1,\"count\":16}],"
-	  "\"requested\":[{\"type\":\"cpu\",\"count\":4}]},\"required\":{\"CPUs\":"
-	  "8}," REST "}],\"warnings\":[]}\n", 9, 3, 16, 3600 },
+	  "{\"jobs\":[{\"job_id\":9,\"array\":{\"job_id\":8,\"task_id\":" SET(
+		  "3") ",\"task\":\"\"},\"user\":\"a\",\"association\":{\"user\":"
+		       "\"other\"},\"state\":{\"current\":[\"COMPLETED\"]},\"time\":{"
+		       "\"submission\":990,\"start\":1000,\"end\":1100,\"suspended\":30,"
+		       "\"limit\":" SET(
+			       "60") "},\"tres\":{\"allocated\":[{\"type\":\"mem\","
+				     "\"count\":900},{\"type\":\"cpu\",\"name\":\"\",\"id\":1,\"count\":16}],"
+				     "\"requested\":[{\"type\":\"cpu\",\"count\":4}]},\"required\":{\"CPUs\":"
+				     "8}," REST "}],\"warnings\":[]}\n",
+	  9, 3, 16, 3600 },
 	{ "25.05: a job of no array, without a limit, members sorted",
 	  "{\"errors\":[],\"jobs\":[{\"array\":{\"job_id\":0,\"task_id\":" UNSET
 	  "},\"job_id\":8,\"state\":{\"current\":[\"COMPLETED\",\"REQUEUED\"]},"
-	  "\"time\":{\"end\":" SET("1100") ",\"limit\":{\"infinite\":true,"
-	  "\"number\":0,\"set\":false},\"start\":" SET("1000") ",\"suspended\":"
-	  SET("30") ",\"submission\":990},\"tres\":{\"allocated\":[{\"count\":16,"
-	  "\"type\":\"cpu\"}]},\"user\":\"a\"," REST "}]}",
+	  "\"time\":{\"end\":" SET(
+		  "1100") ",\"limit\":{\"infinite\":true,"
+			  "\"number\":0,\"set\":false},\"start\":" SET("1000") ",\"suspended\":" SET(
+				  "30") ",\"submission\":990},\"tres\":{\"allocated\":[{\"count\":16,"
+					"\"type\":\"cpu\"}]},\"user\":\"a\"," REST
+					"}]}",
 	  8, NP_ACCT_NO_TASK, 16, INFINITY },
 };
 
@@ -489,15 +506,18 @@ T_TEST("sacct --json in the layouts of its releases")
 		T_ROW(of, h.n_jobs == 1);
 		j = np_acct_find(&h, 8, layouts[i].task);
 		T_ROW(of, j && j->id == layouts[i].id &&
-			  j->state == NP_ACCT_COMPLETED);
+				  j->state == NP_ACCT_COMPLETED);
 		T_ROW(of, j && np_acct_job_sec(&h, j) == 70 &&
-			  j->limit_sec == layouts[i].limit_sec);
+				  j->limit_sec == layouts[i].limit_sec);
 		T_ROW(of, j && j->submit == 990 && j->n_nodes == 2 &&
-			  j->n_listed == 2 && j->cpus == layouts[i].cpus);
+				  j->n_listed == 2 &&
+				  j->cpus == layouts[i].cpus);
 		T_ROW(of, j && !strcmp(np_acct_text(&h, j->user, text,
-						    sizeof(text)), "a"));
+						    sizeof(text)),
+				       "a"));
 		T_ROW(of, j && !strcmp(np_acct_text(&h, j->name, text,
-				sizeof(text)), "a \"b\" \xc3\xa9/"));
+						    sizeof(text)),
+				       "a \"b\" \xc3\xa9/"));
 		np_acct_free(&h);
 	}
 }
@@ -511,13 +531,17 @@ static const struct {
 	  "[{\"step\":{\"id\":\"9.batch\",\"name\":\"batch\"},\"tasks\":{\"count\":"
 	  "64}},{\"step\":{\"id\":\"9.extern\",\"name\":\"extern\"},\"tasks\":{"
 	  "\"count\":64}},{\"step\":{\"id\":\"9.0\",\"name\":\"fft\"},\"tasks\":{"
-	  "\"count\":16}},{\"tasks\":{\"count\":" SET("4") "}}]", 16 },
+	  "\"count\":16}},{\"tasks\":{\"count\":" SET("4") "}}]",
+	  16 },
 	{ "numbers that are objects",
-	  "[{\"step\":{\"name\":\"a\"},\"tasks\":{\"count\":" SET("4") "}}]", 4 },
+	  "[{\"step\":{\"name\":\"a\"},\"tasks\":{\"count\":" SET("4") "}}]",
+	  4 },
 	{ "no steps", "[]", 0 },
 	{ "no list", "7", 0 },
-	{ "steps that are none", "[null,1,{},{\"tasks\":[]},{\"tasks\":{\"count\":"
-	  "\"x\"}},{\"tasks\":{\"count\":-1}}]", 0 },
+	{ "steps that are none",
+	  "[null,1,{},{\"tasks\":[]},{\"tasks\":{\"count\":"
+	  "\"x\"}},{\"tasks\":{\"count\":-1}}]",
+	  0 },
 };
 
 T_TEST("sacct --json has numbers of tasks, too")
@@ -527,14 +551,16 @@ T_TEST("sacct --json has numbers of tasks, too")
 		struct np_acct h;
 		char text[2048];
 
-		snprintf(text, sizeof(text), "{\"jobs\":[{\"job_id\":9,\"user\":"
-			 "\"a\",\"state\":{\"current\":[\"COMPLETED\"]},\"time\":{"
-			 "\"start\":1000,\"end\":1100},\"allocation_nodes\":1,"
-			 "\"nodes\":\"n0\",\"name\":\"x\",\"steps\":%s}]}",
-			 json_steps[i].text);
+		snprintf(
+			text, sizeof(text),
+			"{\"jobs\":[{\"job_id\":9,\"user\":"
+			"\"a\",\"state\":{\"current\":[\"COMPLETED\"]},\"time\":{"
+			"\"start\":1000,\"end\":1100},\"allocation_nodes\":1,"
+			"\"nodes\":\"n0\",\"name\":\"x\",\"steps\":%s}]}",
+			json_steps[i].text);
 		T_ROW(json_steps[i].name, !read_all(&h, text, true, &err));
-		T_ROW(json_steps[i].name, h.n_jobs == 1 &&
-		      h.job[0].tasks == json_steps[i].tasks);
+		T_ROW(json_steps[i].name,
+		      h.n_jobs == 1 && h.job[0].tasks == json_steps[i].tasks);
 		np_acct_free(&h);
 	}
 }
@@ -542,16 +568,17 @@ T_TEST("sacct --json has numbers of tasks, too")
 /* What never started has no dates; what runs has no end. */
 T_TEST("sacct --json of jobs that have not ended")
 {
-	static const char text[] = "{\"jobs\":["
+	static const char text[] =
+		"{\"jobs\":["
 		"{\"job_id\":1,\"array\":{\"job_id\":1,\"task_id\":" UNSET
 		",\"task\":\"1-5\"},\"user\":\"a\",\"state\":{\"current\":"
 		"[\"PENDING\"]},\"time\":{\"start\":0,\"end\":0}," REST "},"
 		"{\"job_id\":2,\"user\":\"a\",\"state\":{\"current\":"
 		"[\"RUNNING\"]},\"time\":{\"start\":2000,\"end\":0}," REST "},"
-		"{\"job_id\":4,\"het\":{\"job_id\":3,\"job_offset\":"
-		SET("1") "},\"user\":\"a\",\"state\":{\"current\":"
-		"[\"COMPLETED\"]},\"time\":{\"start\":10,\"end\":20}," REST
-		"}]}";
+		"{\"job_id\":4,\"het\":{\"job_id\":3,\"job_offset\":" SET(
+			"1") "},\"user\":\"a\",\"state\":{\"current\":"
+			     "[\"COMPLETED\"]},\"time\":{\"start\":10,\"end\":20}," REST
+			     "}]}";
 	struct np_err err = NP_ERR_INIT;
 	const struct np_acct_job *j;
 	struct np_acct h;
@@ -575,10 +602,12 @@ static const struct {
 	  "s:2: " BAD_JSON("expected a list of jobs") },
 	{ "a job that is none", "{\"jobs\":[\n1]}",
 	  "s:2: " BAD_JSON("expected a job") },
-	{ "a job without dates", "{\"jobs\":[\n\n{\"job_id\":1,\"user\":\"a\","
+	{ "a job without dates",
+	  "{\"jobs\":[\n\n{\"job_id\":1,\"user\":\"a\","
 	  "\"state\":{\"current\":[]}}]}",
 	  "s:3: a job without Start, which sacct --json prints for all" },
-	{ "a job of a user whom slurmdbd does not know", "{\"jobs\":[\n{"
+	{ "a job of a user whom slurmdbd does not know",
+	  "{\"jobs\":[\n{"
 	  "\"job_id\":2,\"user\":null,\"association\":null,\"state\":{"
 	  "\"current\":\"COMPLETED\"},\"time\":{\"start\":1000,\"end\":"
 	  "1100}," REST "}]}",
@@ -598,7 +627,8 @@ static const struct {
 	  "s:2: " BAD_JSON("unexpected data after its end") },
 	{ "lists in lists", "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
 	  "s:1: " BAD_JSON("nesting too deep") },
-	{ "an end before the start", "{\"jobs\":[{\"job_id\":2,\"user\":\"a\","
+	{ "an end before the start",
+	  "{\"jobs\":[{\"job_id\":2,\"user\":\"a\","
 	  "\"state\":{\"current\":[\"COMPLETED\"]},\"time\":{\"start\":2000,"
 	  "\"end\":1000}," REST "}]}",
 	  "s:1: End \"1000\": expected a date after Start" },
@@ -610,8 +640,8 @@ T_TEST("sacct --json that is damaged is refused with its line")
 		struct np_err err = NP_ERR_INIT;
 		struct np_acct h;
 
-		T_ROW(bad_json[i].name, read_all(&h, bad_json[i].text, true,
-						 &err) == -EINVAL);
+		T_ROW(bad_json[i].name,
+		      read_all(&h, bad_json[i].text, true, &err) == -EINVAL);
 		T_ROW(bad_json[i].name, !strcmp(err.text, bad_json[i].want));
 		np_acct_free(&h);
 	}
@@ -626,24 +656,28 @@ static const struct {
 } lines[] = {
 	{ "no text has no jobs", "", 0, 0 },
 	{ "a head alone", SHORT_HEAD "\n", 0, 0 },
-	{ "two rows", SHORT_HEAD "\n" SHORT("1", "x") "\n" SHORT("2", "x")
-	  "\n", 2, 0 },
+	{ "two rows", SHORT_HEAD "\n" SHORT("1", "x") "\n" SHORT("2", "x") "\n",
+	  2, 0 },
 	{ "no end of the last line", SHORT_HEAD "\n" SHORT("1", "x"), 1, 0 },
 	{ "lines that end as on Windows",
 	  SHORT_HEAD "\r\n" SHORT("1", "x") "\r\n", 1, 0 },
 	{ "empty lines", SHORT_HEAD "\n\n" SHORT("1", "x") "\n", 1, 0 },
-	{ "a job's name with a delimiter costs its row alone", SHORT_HEAD "\n"
-	  SHORT("1", "a|b") "\n" SHORT("2", "x") "\n", 1, 1 },
+	{ "a job's name with a delimiter costs its row alone",
+	  SHORT_HEAD "\n" SHORT("1", "a|b") "\n" SHORT("2", "x") "\n", 1, 1 },
 	{ "a row that is cut off", SHORT_HEAD "\n1|a|COMPLETED\n", 0, 1 },
-	{ "a command of several lines", SHORT_HEAD "|SubmitLine\n"
-	  SHORT("1", "x|sbatch --wrap=a") "\n\nb | c\nd\n"
-	  SHORT("2", "x|sbatch") "\n", 2, 0 },
-	{ "a row that is cut off before its command", SHORT_HEAD "|SubmitLine\n"
-	  "1|a|COMPLETED\n", 0, 1 },
-	{ "a line without a row before it", SHORT_HEAD "|SubmitLine\nb\n"
-	  SHORT("1", "x|sbatch") "\n", 1, 1 },
-	{ "a name of several lines", SHORT_HEAD "\n" SHORT("1", "x\ny") "\n",
-	  1, 1 },
+	{ "a command of several lines",
+	  SHORT_HEAD
+	  "|SubmitLine\n" SHORT("1", "x|sbatch --wrap=a") "\n\nb | c\nd\n" SHORT(
+		  "2", "x|sbatch") "\n",
+	  2, 0 },
+	{ "a row that is cut off before its command",
+	  SHORT_HEAD "|SubmitLine\n"
+		     "1|a|COMPLETED\n",
+	  0, 1 },
+	{ "a line without a row before it",
+	  SHORT_HEAD "|SubmitLine\nb\n" SHORT("1", "x|sbatch") "\n", 1, 1 },
+	{ "a name of several lines", SHORT_HEAD "\n" SHORT("1", "x\ny") "\n", 1,
+	  1 },
 };
 
 T_TEST("lines in any form; damaged rows are counted")

@@ -74,8 +74,9 @@ T_TEST("verdicts")
 		T_ROW(r->name, b.verdict == r->verdict);
 		for (int c = 0; c < K; c++) {
 			T_ROW(r->name, b.cause[c].blamed == (c == r->blamed));
-			T_ROW(r->name, b.verdict == NP_BLAME_TOO_FEW ||
-			      b.cause[c].examined == !isnan(r->x[c]));
+			T_ROW(r->name,
+			      b.verdict == NP_BLAME_TOO_FEW ||
+				      b.cause[c].examined == !isnan(r->x[c]));
 		}
 		if (r->blamed < 0)
 			continue;
@@ -89,8 +90,8 @@ T_TEST("verdicts")
 T_TEST("two causes at once share the excess")
 {
 	const double sec[] = { 100, 101, 99, 100, 150, 151, 149, 170 };
-	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 150, 0, 151, 0, 149, 0,
-			     170, 60 };
+	const double x[] = { 0,	  0, 0,	  0, 0,	  0, 0,	  0,
+			     150, 0, 151, 0, 149, 0, 170, 60 };
 	struct np_blame b;
 
 	T_CHECK(!np_blame_run(sec, x, 7, K, prior, &b, NULL));
@@ -104,8 +105,8 @@ T_TEST("two causes at once share the excess")
 T_TEST("short runs are not slow for a second's rounding")
 {
 	const double sec[] = { 10, 10, 10, 10, 10, 10, 10, 10, 11 };
-	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-			     0, 3 };
+	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0,
+			     0, 0, 0, 0, 0, 0, 0, 0, 3 };
 	struct np_blame b;
 
 	T_CHECK(!np_blame_run(sec, x, 8, K, prior, &b, NULL));
@@ -132,8 +133,9 @@ static void make_case(struct np_rng *rng, int cause, double *sec, double *x)
 	for (int i = 0; i <= OTHERS; i++) {
 		double wait = fmin(0.8, -0.08 * log(uniform(rng) + 1e-9));
 		int what = i == OTHERS ? cause : (int)np_rng_below(rng, 4);
-		double begin = uniform(rng), took = alone *
-			(1 + 0.015 * np_rng_normal(rng) + 0.3 * wait);
+		double begin = uniform(rng),
+		       took = alone *
+			      (1 + 0.015 * np_rng_normal(rng) + 0.3 * wait);
 
 		took += what == 0 ? 0.5 * alone : what == 1 ? alone : 0;
 		wait += what == 1 ? 0.6 : 0;
@@ -174,8 +176,8 @@ T_TEST("waiting for processors that all runs have is not blamed")
 T_TEST("a neighbour is blamed for less than the noise of a run if that is "
        "certain")
 {
-	const double sec[] = { 20, 23, 30, 26, 21, 29, 24, 22, 27, 29, 36, 31,
-			       38, 30, 33, 35, 34 };
+	const double sec[] = { 20, 23, 30, 26, 21, 29, 24, 22, 27,
+			       29, 36, 31, 38, 30, 33, 35, 34 };
 	double x[18 * K] = { 0 };
 	struct np_blame b;
 
@@ -190,16 +192,16 @@ T_TEST("a neighbour is blamed for less than the noise of a run if that is "
 		T_CHECK(!np_blame_run(all, x, 17, K, prior, &b, NULL));
 		T_CHECK(b.excess_sec.mean < 2.5 * b.noise * b.alone_sec.mean);
 		T_CHECK(b.cause[0].blamed == slowed && !b.cause[1].blamed);
-		T_CHECK(b.verdict == (slowed ? NP_BLAME_CAUSE :
-					       NP_BLAME_NOT_SLOW));
+		T_CHECK(b.verdict ==
+			(slowed ? NP_BLAME_CAUSE : NP_BLAME_NOT_SLOW));
 	}
 }
 
 T_TEST("costs of many runs")
 {
 	const double sec[] = { 100, 101, 99, 100, 130, 131, 129, 130 };
-	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 130, 0, 131, 0, 129, 0,
-			     130, 0 };
+	const double x[] = { 0,	  0, 0,	  0, 0,	  0, 0,	  0,
+			     130, 0, 131, 0, 129, 0, 130, 0 };
 	struct np_blame_range cost[K], total[K];
 
 	T_CHECK(!np_blame_costs(sec, x, 8, K, prior, cost, total));
@@ -212,7 +214,8 @@ static const struct {
 	const char *name;
 	double sec, x;
 } bad[] = {
-	{ "no run time", 0, 1 }, { "a run time that is none", NAN, 1 },
+	{ "no run time", 0, 1 },
+	{ "a run time that is none", NAN, 1 },
 	{ "a negative exposure", 100, -1 },
 	{ "an infinite exposure", 100, INFINITY },
 };
@@ -225,8 +228,8 @@ T_TEST("numbers that are none are refused")
 		struct np_err err = NP_ERR_INIT;
 		struct np_blame b;
 
-		T_ROW(bad[i].name, np_blame_run(sec, x, 3, 1, prior, &b,
-						&err) == -EINVAL);
+		T_ROW(bad[i].name,
+		      np_blame_run(sec, x, 3, 1, prior, &b, &err) == -EINVAL);
 		T_ROW(bad[i].name, err.text[0]);
 	}
 }

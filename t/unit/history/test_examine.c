@@ -14,26 +14,26 @@
 static const struct row {
 	const char *name;
 	double cost;
-	double others; /* of the run in question: share of time with others */
-	double sec;    /* its run time */
+	double others;	/* of the run in question: share of time with others */
+	double sec;	/* its run time */
 	double delayed; /* of its probes */
 	double slow;	/* the same in SLOW of its windows; 0: not known */
-	bool blamed;   /* the network */
+	bool blamed;	/* the network */
 	enum np_witness probes;
 } rows[] = {
-	{ "without probes, neighbours that slowed other runs", 40, 1, 141, NAN, 0,
-	  true, NP_WITNESS_NONE },
-	{ "probes as fast as usual clear the network", 40, 1, 141, 0.02, 0, false,
-	  NP_WITNESS_AGAINST },
+	{ "without probes, neighbours that slowed other runs", 40, 1, 141, NAN,
+	  0, true, NP_WITNESS_NONE },
+	{ "probes as fast as usual clear the network", 40, 1, 141, 0.02, 0,
+	  false, NP_WITNESS_AGAINST },
 	{ "slow probes confirm it", 40, 1, 141, 0.8, 0, true, NP_WITNESS_FOR },
-	{ "without probes, no neighbours: unexplained", 40, 0, 141, NAN, 0, false,
-	  NP_WITNESS_NONE },
+	{ "without probes, no neighbours: unexplained", 40, 0, 141, NAN, 0,
+	  false, NP_WITNESS_NONE },
 	{ "slow probes without known neighbours are the network", 40, 0, 141,
 	  0.8, 0, true, NP_WITNESS_FOR },
 	{ "slow probes do not make a run slow", 40, 1, 100, 0.8, 0, false,
 	  NP_WITNESS_FOR },
-	{ "neighbours that never cost anything, and usual probes", 0, 1, 141,
-	  0, 0, false, NP_WITNESS_AGAINST },
+	{ "neighbours that never cost anything, and usual probes", 0, 1, 141, 0,
+	  0, false, NP_WITNESS_AGAINST },
 	{ "a slow part of a run counts, though few of its probes are delayed",
 	  80, 0, 112, 0.07, 0.99, true, NP_WITNESS_FOR },
 	{ "a little delay in each part does not", 40, 1, 141, 0.06, 0.08, false,
@@ -52,16 +52,18 @@ static int examine(const struct row *r, bool measured,
 
 		run[i].sec = 99 + i % 4 + hit * r->cost;
 		run[i].occupied_sec = hit * run[i].sec;
-		run[i].probes.delayed = !measured ? NAN :
-					hit && r->cost > 0 ? 0.8 : 0.01;
+		run[i].probes.delayed = !measured	   ? NAN :
+					hit && r->cost > 0 ? 0.8 :
+							     0.01;
 	}
 	run[RUNS].sec = r->sec;
 	run[RUNS].occupied_sec = r->others * r->sec;
 	run[RUNS].probes.delayed = r->delayed;
 	run[RUNS].probes.n = r->slow > 0 ? WINDOWS : 0;
 	for (int i = 0; i < WINDOWS; i++)
-		run[RUNS].probes.window[i] = i < SLOW ? r->slow :
-					     i == SLOW ? NAN : 0;
+		run[RUNS].probes.window[i] = i < SLOW  ? r->slow :
+					     i == SLOW ? NAN :
+							 0;
 	return np_examine(run, RUNS, x, &err);
 }
 
@@ -75,9 +77,9 @@ T_TEST("a job's own probes speak for or against the network")
 			T_ROW(r->name, !examine(r, measured, &x));
 			T_ROW(r->name, x.probes == r->probes);
 			T_ROW(r->name, x.blame.cause[NP_CAUSE_NETWORK].blamed ==
-			      r->blamed);
-			T_ROW(r->name, (x.blame.verdict ==
-					NP_BLAME_NOT_SLOW) == (r->sec < 110));
+					       r->blamed);
+			T_ROW(r->name, (x.blame.verdict == NP_BLAME_NOT_SLOW) ==
+					       (r->sec < 110));
 		}
 }
 
@@ -91,7 +93,8 @@ static const struct wait_row {
 	double sec, wait; /* of the run in question */
 	bool blamed;	  /* processors */
 } wait_rows[] = {
-	{ "as much waiting as in fast runs makes no run slow", 108, 0.52, false },
+	{ "as much waiting as in fast runs makes no run slow", 108, 0.52,
+	  false },
 	{ "much more waiting than in fast runs does", 180, 0.8, true },
 	{ "a fast run is not slow, however much it waited", 99, 0.8, false },
 	{ "a slow run that waited no more is slow for another reason", 180, 0.5,
@@ -111,7 +114,7 @@ static int examine_wait(const struct wait_row *r, struct np_examine_result *x)
 		for (int s = 0; s < NP_N_SIGNALS; s++)
 			node[i].value[s] = NAN;
 		node[i].value[NP_SIGNAL_CPU_WAIT] = hit ? 0.3 :
-						    0.5 + 0.005 * (i % 4);
+							  0.5 + 0.005 * (i % 4);
 		run[i].sec = 99 + i % 4 + hit * 40;
 		run[i].occupied_sec = hit * run[i].sec;
 		run[i].probes.delayed = NAN;
@@ -161,12 +164,14 @@ T_TEST("values of a part of a run are compared with whole runs")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(unusual_rows); i++) {
 		const struct unusual_row *r = &unusual_rows[i];
 		struct np_examine_signal of = {
-			.known = true, .usual = 2, .most = 4,
+			.known = true,
+			.usual = 2,
+			.most = 4,
 			.limit = r->limit,
 		};
 
 		T_ROW(r->name, np_examine_is_unusual(r->signal, &of, r->v) ==
-			       r->unusual);
+				       r->unusual);
 		of.known = false;
 		T_ROW(r->name, !np_examine_is_unusual(r->signal, &of, r->v));
 	}
@@ -183,7 +188,9 @@ T_TEST("the traffic of others is compared with that in other runs")
 
 	for (size_t k = 0; k < NP_ARRAY_SIZE(sent); k++) {
 		struct np_examine_run run[RUNS + 1] = { { .n = 0 } };
-		struct np_examine_node node[RUNS + 1][2] = { { { .own = false } } };
+		struct np_examine_node node[RUNS + 1][2] = {
+			{ { .own = false } }
+		};
 		struct np_err err = NP_ERR_INIT;
 		struct np_examine_result x;
 
@@ -192,8 +199,10 @@ T_TEST("the traffic of others is compared with that in other runs")
 				node[i][0].value[s] = node[i][1].value[s] = NAN;
 			node[i][0].own = true;
 			node[i][0].value[NP_SIGNAL_TRAFFIC] = 1;
-			node[i][1].value[NP_SIGNAL_TRAFFIC] =
-				i == RUNS ? sent[k] : i % 3 ? 1 : 9;
+			node[i][1].value[NP_SIGNAL_TRAFFIC] = i == RUNS ?
+								      sent[k] :
+							      i % 3 ? 1 :
+								      9;
 			run[i].sec = 100 + i % 4;
 			run[i].probes.delayed = NAN;
 			run[i].node = node[i];
@@ -226,7 +235,9 @@ T_TEST("other nodes are compared with other nodes")
 	for (size_t k = 0; k < NP_ARRAY_SIZE(near_rows); k++) {
 		const struct near_row *r = &near_rows[k];
 		struct np_examine_run run[RUNS + 1] = { { .n = 0 } };
-		struct np_examine_node node[RUNS + 1][3] = { { { .own = false } } };
+		struct np_examine_node node[RUNS + 1][3] = {
+			{ { .own = false } }
+		};
 		struct np_err err = NP_ERR_INIT;
 		struct np_examine_result x;
 
@@ -240,7 +251,9 @@ T_TEST("other nodes are compared with other nodes")
 			node[i][1].value[NP_SIGNAL_NFS_CALLS] = 1;
 			node[i][1].node = 1;
 			node[i][2].value[NP_SIGNAL_NFS_CALLS] =
-				i == RUNS ? r->others : i % 3 ? 20 : 60;
+				i == RUNS ? r->others :
+				i % 3	  ? 20 :
+					    60;
 			node[i][2].node = 2;
 			/* Own values alone count here. */
 			node[i][2].value[NP_SIGNAL_IO_WAIT] = i == RUNS;
@@ -250,12 +263,12 @@ T_TEST("other nodes are compared with other nodes")
 			run[i].n = 3;
 		}
 		T_ROW(r->name, !np_examine(run, RUNS, &x, &err));
-		T_ROW(r->name, x.near[NP_SIGNAL_NFS_CALLS].unusual ==
-			       r->unusual);
+		T_ROW(r->name,
+		      x.near[NP_SIGNAL_NFS_CALLS].unusual == r->unusual);
 		T_ROW(r->name, x.near[NP_SIGNAL_NFS_CALLS].node ==
-			       (isnan(r->others) ? 1 : 2));
+				       (isnan(r->others) ? 1 : 2));
 		T_ROW(r->name, x.near[NP_SIGNAL_NFS_CALLS].usual == 20);
 		T_ROW(r->name, !x.near[NP_SIGNAL_IO_WAIT].unusual &&
-			       !x.blame.cause[NP_CAUSE_IO].examined);
+				       !x.blame.cause[NP_CAUSE_IO].examined);
 	}
 }

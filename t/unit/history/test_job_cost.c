@@ -10,9 +10,8 @@
 #define MOST 40 /* runs on a leaf switch */
 #define START 1000000
 
-static const char topology[] =
-	"SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"
-	"SwitchName=leaf1 Level=0 Nodes=n[4-7]\n";
+static const char topology[] = "SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"
+			       "SwitchName=leaf1 Level=0 Nodes=n[4-7]\n";
 
 #define HEAD \
 	"JobID|JobIDRaw|User|Partition|State|Submit|Start|End|Suspended|" \
@@ -80,8 +79,9 @@ static bool finds_loud(const int *quiet, const int *loud, size_t n, bool alone,
 
 	judge(quiet, loud, n, alone, &h, &t);
 	*n_pairs = t.n_pairs;
-	found = t.n_pairs == 1 && !strcmp("loud", np_acct_text(
-		&h, t.pair[0].by_name, name, sizeof(name)));
+	found = t.n_pairs == 1 &&
+		!strcmp("loud", np_acct_text(&h, t.pair[0].by_name, name,
+					     sizeof(name)));
 	if (found)
 		*hours = t.pair[0].node_hours;
 	np_job_cost_free(&t);
@@ -120,14 +120,14 @@ T_TEST("an application that is never alone, and two neighbours")
 		struct np_blame_range hours = { 0 };
 		double truth = 0;
 		size_t n;
-		bool found = finds_loud(r->quiet, r->loud, r->n, false, &hours,
-					&n);
+		bool found =
+			finds_loud(r->quiet, r->loud, r->n, false, &hours, &n);
 
 		T_ROW(r->name, found == r->found);
 		for (size_t k = 0; k < r->n; k++)
 			truth += (r->loud[k] - r->quiet[k]) * 2 / 3600.0;
-		T_ROW(r->name, !found || (hours.low <= truth &&
-					  truth <= hours.high));
+		T_ROW(r->name,
+		      !found || (hours.low <= truth && truth <= hours.high));
 	}
 }
 
@@ -143,8 +143,8 @@ T_TEST("no pair is found by chance")
 
 		for (size_t k = 0; k < MOST; k++)
 			for (int l = 0; l < 2; l++)
-				sec[l][k] = (int)lround(200 * (1 + 0.04 *
-					np_rng_normal(rng)));
+				sec[l][k] = (int)lround(
+					200 * (1 + 0.04 * np_rng_normal(rng)));
 		finds_loud(sec[0], sec[1], MOST, i % 2, &hours, &n);
 		any[i % 2] += n;
 	}
@@ -166,8 +166,9 @@ static void mix(struct np_rng *rng, int often, int neighbour[APP_RUNS])
 	const int most = often + (NEIGHBOURS - 1) * NEAR_RUNS;
 
 	for (int i = 0; i < APP_RUNS; i++)
-		neighbour[i] = i < often ? 0 : i < most ?
-			       1 + (i - often) / NEAR_RUNS : -1;
+		neighbour[i] = i < often ? 0 :
+			       i < most	 ? 1 + (i - often) / NEAR_RUNS :
+					   -1;
 	for (size_t i = APP_RUNS; i > 1; i--) {
 		size_t k = np_rng_below(rng, i);
 		int other = neighbour[k];
@@ -224,7 +225,8 @@ static char *many_jobs(int n_slowed, int often)
 /* How many of the pairs found are true, and how many are not. */
 static void judge_many(int n_slowed, int often, size_t found[2])
 {
-	char *jobs = many_jobs(n_slowed, often), *leaves = NULL, want[32], by[32];
+	char *jobs = many_jobs(n_slowed, often), *leaves = NULL, want[32],
+	     by[32];
 	struct np_acct h = { .now = START + 1e6 };
 	struct np_job_cost out;
 	struct np_topo t;

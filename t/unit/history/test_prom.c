@@ -19,7 +19,7 @@ T_TEST("names cannot change what a query asks")
 	q = np_prom_query(&c, "sum by ($label) (rate(m{$nodes}[$window]))",
 			  evil, N, 12.5);
 	T_CHECK(q && !strcmp(q, "sum by (instance) (rate(m{instance=~\"(n0|"
-			     "n1\\\\.rack)([.:].*)?\"}[12500ms]))"));
+				"n1\\\\.rack)([.:].*)?\"}[12500ms]))"));
 	free(q);
 	T_CHECK(!np_prom_query(&c, "m{$nodes}", evil + 1, 1, 1));
 }
@@ -93,7 +93,9 @@ static const struct {
 T_TEST("responses, right and wrong")
 {
 	const struct np_prom_range r = {
-		.start = 10, .step_sec = 10, .n_steps = 3,
+		.start = 10,
+		.step_sec = 10,
+		.n_steps = 3,
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(responses); i++) {
@@ -107,12 +109,14 @@ T_TEST("responses, right and wrong")
 
 		T_ROW(responses[i].name, rc == responses[i].rc);
 		T_ROW(responses[i].name, !rc == !err.text[0]);
-		T_ROW(responses[i].name, !responses[i].message ||
-		      !strcmp(rc ? err.text : other, responses[i].message));
+		T_ROW(responses[i].name,
+		      !responses[i].message || !strcmp(rc ? err.text : other,
+						       responses[i].message));
 		for (size_t k = 0; !rc && k < N; k++)
-			T_ROW(responses[i].name, isnan(responses[i].want[k]) ?
-			      isnan(v[3 * k]) :
-			      v[3 * k] == responses[i].want[k]);
+			T_ROW(responses[i].name,
+			      isnan(responses[i].want[k]) ?
+				      isnan(v[3 * k]) :
+				      v[3 * k] == responses[i].want[k]);
 		if (!strcmp(responses[i].name, "several steps, with gaps"))
 			T_ROW(responses[i].name, isnan(v[1]) && v[2] == 3);
 	}
@@ -162,12 +166,12 @@ T_TEST("the keys of netprof.conf")
 		np_metrics_conf_init(&c);
 		strcpy(v, keys[i].value);
 		rc = !strcmp(keys[i].key, "url") ?
-		     np_metrics_set_url(v, c.url, NULL) :
+			     np_metrics_set_url(v, c.url, NULL) :
 		     !strcmp(keys[i].key, "label") ?
-		     np_metrics_set_label(v, c.label, NULL) :
+			     np_metrics_set_label(v, c.label, NULL) :
 		     !strcmp(keys[i].key, "table") ?
-		     np_metrics_set_tables(v, &c, NULL) :
-		     np_metrics_add(v, &c, NULL);
+			     np_metrics_set_tables(v, &c, NULL) :
+			     np_metrics_add(v, &c, NULL);
 		T_ROW(keys[i].name, rc == keys[i].rc);
 	}
 }

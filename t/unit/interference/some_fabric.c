@@ -21,8 +21,11 @@ static struct np_latency latency(double mean, double *count, size_t bin)
 {
 	count[bin] = 100;
 	return (struct np_latency){
-		.all = { .n = 100, .mean = mean, .m2 = 0.01 * mean * mean * 99,
-			 .min = 0.7 * mean, .max = 1.3 * mean },
+		.all = { .n = 100,
+			 .mean = mean,
+			 .m2 = 0.01 * mean * mean * 99,
+			 .min = 0.7 * mean,
+			 .max = 1.3 * mean },
 		.count = count,
 	};
 }
@@ -55,16 +58,18 @@ void some_fabric(struct some_fabric *s)
 	memcpy(s->edge, edge, sizeof(edge));
 	s->bins = (struct np_bins){ SF_BINS, s->edge };
 	s->f = (struct np_fabric){
-		.name = "lab", .bins = &s->bins,
+		.name = "lab",
+		.bins = &s->bins,
 		.idle = latency(1, s->count[0], 0),
-		.level = s->level, .n_levels = SF_LEVELS,
+		.level = s->level,
+		.n_levels = SF_LEVELS,
 		.pairs = s->pairs,
 		.sharing = { { 1, 1, NAN }, { 1, 1, NAN }, { 1, 1, NAN } },
 	};
 	for (size_t i = 0; i < SF_LEVELS; i++) {
 		s->level[i] = (struct np_fabric_level){
-			name[i], latency(ldexp(1, (int)i + 1), s->count[i + 1],
-					 i + 1),
+			name[i],
+			latency(ldexp(1, (int)i + 1), s->count[i + 1], i + 1),
 		};
 		for (size_t j = 0; j < SF_LEVELS; j++)
 			s->pairs[i * SF_LEVELS + j] = some_mean(pairs[i][j]);

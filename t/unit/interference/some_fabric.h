@@ -7,8 +7,8 @@
 #define NP_SOME_FABRIC_H
 
 #include "np_fabric.h"
-#include "np_predict.h"
 #include "np_loggps.h"
+#include "np_predict.h"
 
 #define SF_LEVELS 4
 #define SF_BINS 6

@@ -7,8 +7,14 @@
 
 static struct some_fabric s;
 
-static inline void co_no_impact(void) { s.a[3].impact = NULL; }
-static inline void no_pairs(void) { s.f.pairs = NULL; }
+static inline void co_no_impact(void)
+{
+	s.a[3].impact = NULL;
+}
+static inline void no_pairs(void)
+{
+	s.f.pairs = NULL;
+}
 static inline int predict(const char *model, bool strict, size_t replicates,
 			  struct np_prediction *out, struct np_err *err)
 {
@@ -25,6 +31,8 @@ static inline int predict(const char *model, bool strict, size_t replicates,
 	return rc;
 }
 
-static inline void nothing(void) { }
+static inline void nothing(void)
+{
+}
 
 #endif

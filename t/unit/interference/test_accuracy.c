@@ -8,9 +8,9 @@ static const struct np_scored some[] = {
 	{ 0.05, 0.00, 0.20, 0.10 }, /*  5 points; missed harm; held */
 	{ 0.30, 0.20, 0.40, 0.50 }, /* 20; found; not held */
 	{ 0.60, 0.55, 0.65, 0.35 }, /* 25; found; not held */
-	{ 0.12, NAN,  NAN,  0.02 }, /* 10; false alarm; no interval */
+	{ 0.12, NAN, NAN, 0.02 },   /* 10; false alarm; no interval */
 	{ -0.1, -0.3, 0.0, -0.10 }, /*  0; held */
-	{ NAN,  NAN,  NAN,  0.80 }, /* no prediction */
+	{ NAN, NAN, NAN, 0.80 },    /* no prediction */
 	{ 0.80, 0.70, 0.90, NAN },  /* not measured */
 };
 
@@ -50,7 +50,7 @@ T_TEST("nothing to score is not zero error")
 T_TEST("the best constant is the best")
 {
 	struct np_scored s[] = {
-		{ .measured = 0.1 }, { .measured = 0.2 }, { .measured = 0.9 },
+		{ .measured = 0.1 },  { .measured = 0.2 }, { .measured = 0.9 },
 		{ .measured = 0.25 }, { .measured = NAN },
 	};
 	struct np_score best, other;

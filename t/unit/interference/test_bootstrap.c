@@ -1,9 +1,9 @@
 /* Bootstrap samples: what might as well have been measured. */
+#include "t.h"
 #include "np_moments.h"
 #include "np_predict_impl.h"
 #include "np_rng.h"
 #include "some_fabric.h"
-#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -132,7 +132,8 @@ static const struct {
 } weights[] = {
 	{ "levels that explain each other all count", ODD },
 	{ "a weak level that the others do not explain counts less", 0 },
-	{ "a strong level that the others do not explain counts less", ODD - 1 },
+	{ "a strong level that the others do not explain counts less",
+	  ODD - 1 },
 };
 
 T_TEST("levels that do not fit count less")
@@ -145,8 +146,10 @@ T_TEST("levels that do not fit count less")
 	for (size_t k = 0; k < NP_ARRAY_SIZE(weights); k++) {
 		struct np_fabric_level level[ODD] = { { .name = "c0" } };
 		struct np_mean pairs[ODD * ODD];
-		struct np_fabric f = { .name = "odd", .level = level,
-				       .n_levels = ODD, .pairs = pairs };
+		struct np_fabric f = { .name = "odd",
+				       .level = level,
+				       .n_levels = ODD,
+				       .pairs = pairs };
 		struct np_bootstrap_fabric d;
 		bool good = true;
 
@@ -179,16 +182,19 @@ static double weighing_sec(size_t n)
 	const struct np_bootstrap_opt opt = { 0, 1, NP_DATA_OWN_IMPACT };
 	struct np_fabric_level *level = calloc(n, sizeof(*level));
 	struct np_mean *pairs = calloc(n * n, sizeof(*pairs));
-	struct np_fabric f = { .name = "many", .level = level, .n_levels = n,
-			       .pairs = pairs };
+	struct np_fabric f = {
+		.name = "many", .level = level, .n_levels = n, .pairs = pairs
+	};
 	struct np_bootstrap_fabric d;
 	double least = INFINITY;
 
 	for (size_t i = 0; level && i < n; i++)
 		level[i].name = "c";
 	for (size_t i = 0; pairs && i < n * n; i++)
-		pairs[i] = (struct np_mean){ 4, i / n == i % n ? 1 : 1e-3 *
-					     (double)(i * 7919 % 11), 0.01 };
+		pairs[i] = (struct np_mean){
+			4, i / n == i % n ? 1 : 1e-3 * (double)(i * 7919 % 11),
+			0.01
+		};
 	for (int turn = 0; turn < 3; turn++) {
 		double begin = (double)clock();
 

@@ -57,7 +57,7 @@ T_TEST("each shape goes where it should")
 				  NAN;
 
 		T_ROW(rows[i].name, fabs(got - rows[i].want) < 1e-12 &&
-		      outside == rows[i].outside);
+					    outside == rows[i].outside);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* Slowdowns of a pair, from those at the full rate of the other. */
-#include "np_model.h"
 #include "t.h"
+#include "np_model.h"
 
 #include <math.h>
 

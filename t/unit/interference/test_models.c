@@ -13,14 +13,14 @@ static const struct {
 	const char *name, *model;
 	double within; /* relative error */
 } exact[] = {
-	{ "average finds the level",		"average",	    1e-12 },
-	{ "average-stdev finds the level",	"average-stdev",    1e-12 },
-	{ "pdf finds the level",		"pdf",		    1e-12 },
-	{ "mixture weighs it 1",		"mixture",	    1e-3 },
-	{ "cross weighs it 1",			"cross",	    1e-9 },
-	{ "victim is one level",		"victim",	    1e-9 },
-	{ "twosided has nothing to correct",	"twosided",	    1e-6 },
-	{ "mutual knows both halves",		"mutual",	    1e-6 },
+	{ "average finds the level", "average", 1e-12 },
+	{ "average-stdev finds the level", "average-stdev", 1e-12 },
+	{ "pdf finds the level", "pdf", 1e-12 },
+	{ "mixture weighs it 1", "mixture", 1e-3 },
+	{ "cross weighs it 1", "cross", 1e-9 },
+	{ "victim is one level", "victim", 1e-9 },
+	{ "twosided has nothing to correct", "twosided", 1e-6 },
+	{ "mutual knows both halves", "mutual", 1e-6 },
 };
 
 T_TEST("a program that is like a level is predicted exactly")
@@ -57,9 +57,8 @@ static const struct {
 	const char *name, *model;
 	double want;
 } halves[] = {
-	{ "mixture averages speeds",	   "mixture",
-	  1 / (0.5 + 0.5 / 1.3) - 1 },
-	{ "cross averages speeds",	   "cross", 1 / (0.5 + 0.5 / 1.3) - 1 },
+	{ "mixture averages speeds", "mixture", 1 / (0.5 + 0.5 / 1.3) - 1 },
+	{ "cross averages speeds", "cross", 1 / (0.5 + 0.5 / 1.3) - 1 },
 };
 
 /* p2 under level 1 has a slowdown of 0.3. */
@@ -71,7 +70,7 @@ T_TEST("half idle, half level: each average as it is defined")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(halves); i++)
 		T_ROW(halves[i].name,
 		      !some_predict(&s, halves[i].model, 2, 3, 0, &p, NULL) &&
-		      t_close(p.slowdown, halves[i].want, 1e-3));
+			      t_close(p.slowdown, halves[i].want, 1e-3));
 }
 
 /* Three times the impact of the strongest level, in logarithms. */
@@ -124,7 +123,7 @@ static const struct {
 	const char *name, *model;
 } overlaps[] = {
 	{ "no interval overlaps: nearest mean", "average-stdev" },
-	{ "no bin in common: nearest mean",	"pdf" },
+	{ "no bin in common: nearest mean", "pdf" },
 };
 
 T_TEST("look-ups without overlap take the nearest mean, and say so")
@@ -135,12 +134,12 @@ T_TEST("look-ups without overlap take the nearest mean, and say so")
 		some_fabric(&s);
 		memset(s.program_count[3], 0, sizeof(s.program_count[3]));
 		s.program_count[3][5] = 100;
-		s.a[3].latency.all =
-			(struct np_moments){ 100, 40, 0, 40, 40 };
+		s.a[3].latency.all = (struct np_moments){ 100, 40, 0, 40, 40 };
 		T_ROW(overlaps[i].name,
 		      !some_predict(&s, overlaps[i].model, 2, 3, 0, &p, NULL) &&
-		      t_close(p.slowdown, s.curve[2][3].mean, 1e-12) &&
-		      p.flags & NP_PRED_NO_OVERLAP && p.flags & NP_PRED_BEYOND);
+			      t_close(p.slowdown, s.curve[2][3].mean, 1e-12) &&
+			      p.flags & NP_PRED_NO_OVERLAP &&
+			      p.flags & NP_PRED_BEYOND);
 	}
 }
 

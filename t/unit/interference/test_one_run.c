@@ -1,5 +1,5 @@
-#include "np_one_run.h"
 #include "t.h"
+#include "np_one_run.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Known truths, played through intervals: how often do the intervals hold? */
+#include "t.h"
 #include "np_moments.h"
 #include "np_one_run.h"
 #include "np_rng.h"
-#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
+#include "t.h"
 #include "np_one_run.h"
 #include "np_rng.h"
-#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -120,13 +120,13 @@ static const struct program steady = {
 	"steady", 120, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01,
 };
 
-#define RESTLESS                                                      \
-	{                                                             \
+#define RESTLESS \
+	{ \
 		"phases as short as intervals", 300, 4, { 3e6, 5e5 }, \
-			{ 1, 0.2 }, 0, 0.01                           \
+			{ 1, 0.2 }, 0, 0.01 \
 	}
-#define SILENT                                             \
-	{                                                  \
+#define SILENT \
+	{ \
 		"silent", 120, 0, { 0, 0 }, { 1, 0 }, 0, 0 \
 	}
 

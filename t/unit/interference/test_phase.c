@@ -28,7 +28,10 @@ static void make(uint64_t seed, int seconds, int per_sec, double spread,
 		for (int i = 0; i < per_sec; i++) {
 			double x = latency(&g, 1e-5 * f, spread);
 			struct np_moments one = {
-				.n = 1, .mean = x, .min = x, .max = x,
+				.n = 1,
+				.mean = x,
+				.min = x,
+				.max = x,
 			};
 
 			np_series_add(&s, t + (i + 0.5) / per_sec, &one);

@@ -1,5 +1,5 @@
-#include "np_planner.h"
 #include "t.h"
+#include "np_planner.h"
 
 #include <stdio.h>
 #include <string.h>

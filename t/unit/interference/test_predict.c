@@ -75,8 +75,8 @@ static const struct {
 } refused[] = {
 	{ "idle latencies missing", "queue", idle_missing, -ENODATA,
 	  "lab: no latency of the idle fabric" },
-	{ "idle latencies missing, mixture", "mixture", idle_missing,
-	  -ENODATA, "lab: no latency of the idle fabric" },
+	{ "idle latencies missing, mixture", "mixture", idle_missing, -ENODATA,
+	  "lab: no latency of the idle fabric" },
 	{ "idle histogram missing", "mixture", idle_no_hist, -ENODATA,
 	  "no latency histograms of the idle" },
 	{ "a latency below zero", "queue", idle_negative, -EINVAL,
@@ -105,10 +105,10 @@ static const struct {
 	  "p3: no probe latencies" },
 	{ "the co-runner has no histogram", "mixture", co_no_hist, -ENODATA,
 	  "p3: no latency histogram" },
-	{ "the co-runner's impact is unknown", "cross", co_no_impact,
-	  -ENODATA, "p3: how much it slows the levels" },
-	{ "its impact on one level only", "cross", co_one_impact,
-	  -ENODATA, "1 with the impact" },
+	{ "the co-runner's impact is unknown", "cross", co_no_impact, -ENODATA,
+	  "p3: how much it slows the levels" },
+	{ "its impact on one level only", "cross", co_one_impact, -ENODATA,
+	  "1 with the impact" },
 	{ "what the victim does to levels is unknown", "mutual",
 	  victim_no_impact, -ENODATA, "p2: how much it slows the levels" },
 	{ "the co-runner has no curve", "mutual", co_no_curve, -ENODATA,
@@ -116,8 +116,8 @@ static const struct {
 	{ "the victim has no curve", "cross", victim_no_curve, -ENODATA,
 	  "p2: its slowdown under load levels" },
 	{ "no curve, look-up", "average", victim_no_curve, -ENODATA, "p2" },
-	{ "a curve without a measurement", "queue", victim_unmeasured,
-	  -ENODATA, "p2" },
+	{ "a curve without a measurement", "queue", victim_unmeasured, -ENODATA,
+	  "p2" },
 	{ "a slowdown of -1", "cross", victim_impossible, -EINVAL,
 	  "p2: slowdown under level l1 is -1" },
 	{ "a slowdown that is no number", "cross", victim_nan, -EINVAL,
@@ -127,8 +127,8 @@ static const struct {
 	  "how much the load levels slow each other" },
 	{ "a level that gains more than all", "cross", pairs_impossible,
 	  -EINVAL, "level l1 under l1 is -1.5" },
-	{ "a sharing coefficient below zero", "cross", sharing_negative, -EINVAL,
-	  "sharing coefficient at scope leaf is -0.1" },
+	{ "a sharing coefficient below zero", "cross", sharing_negative,
+	  -EINVAL, "sharing coefficient at scope leaf is -0.1" },
 	{ "all levels at one utilisation: no curve", "queue", same_levels,
 	  -EDOM, "1 distinct utilisations" },
 	{ "all levels saturated: no curve", "queue", all_saturated, -EDOM,
@@ -151,8 +151,8 @@ T_TEST("what cannot be predicted is refused with a reason")
 		some_fabric(&s);
 		refused[i].spoil();
 		rc = predict(refused[i].model, true, 10, &p, &err);
-		T_ROW(refused[i].name, rc == refused[i].rc &&
-		      strstr(err.text, refused[i].text));
+		T_ROW(refused[i].name,
+		      rc == refused[i].rc && strstr(err.text, refused[i].text));
 		if (rc != refused[i].rc || !strstr(err.text, refused[i].text))
 			printf("\n    %s: %d %s\n", refused[i].name, rc,
 			       err.text);
@@ -192,9 +192,18 @@ static void co_helps(void)
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.impact[3][i].mean = -0.9;
 }
-static void level_unprobed(void) { s.level[0].latency.all.n = 0; }
-static void victim_partial(void) { s.curve[2][0].n = 0; }
-static void pairs_partial(void) { s.pairs[SF_LEVELS + 1].n = 0; }
+static void level_unprobed(void)
+{
+	s.level[0].latency.all.n = 0;
+}
+static void victim_partial(void)
+{
+	s.curve[2][0].n = 0;
+}
+static void pairs_partial(void)
+{
+	s.pairs[SF_LEVELS + 1].n = 0;
+}
 static void levels_twice(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++) {
@@ -219,65 +228,75 @@ static void line_falls(void)
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.curve[2][i].mean = i < 1 ? 0.5 : 0;
 }
-static void no_effect(void) { s.f.sharing[NP_SCOPE_LEAF].mean = 0; }
-static void half_effect(void) { s.f.sharing[NP_SCOPE_LEAF].mean = 0.5; }
-static void strong_effect(void) { s.f.sharing[NP_SCOPE_LEAF].mean = 3; }
-static void unknown_effect(void) { s.f.sharing[NP_SCOPE_LEAF].n = 0; }
+static void no_effect(void)
+{
+	s.f.sharing[NP_SCOPE_LEAF].mean = 0;
+}
+static void half_effect(void)
+{
+	s.f.sharing[NP_SCOPE_LEAF].mean = 0.5;
+}
+static void strong_effect(void)
+{
+	s.f.sharing[NP_SCOPE_LEAF].mean = 3;
+}
+static void unknown_effect(void)
+{
+	s.f.sharing[NP_SCOPE_LEAF].n = 0;
+}
 static const struct {
 	const char *name, *model;
 	void (*spoil)(void);
-	double lo, hi; /* of the answer */
-	unsigned flags;	/* must be among those of the answer */
+	double lo, hi;		/* of the answer */
+	unsigned flags;		/* must be among those of the answer */
 	const char *model_used; /* after a fallback, or NULL */
 } odd[] = {
 	{ "all idle latencies equal (M/D/1)", "queue", idle_equal, 0.98984,
 	  0.98985, 0, NULL },
 	{ "one idle latency: sd 0, and said so", "queue", idle_one, 0.98984,
-	  0.98985,
-	  NP_PRED_ONE_PROBE, NULL },
+	  0.98985, NP_PRED_ONE_PROBE, NULL },
 	{ "faster than idle: utilisation 0, the curve's end", "queue",
 	  co_below_idle, 0, 0, NP_PRED_BEYOND, NULL },
-	{ "beyond every level: the curve's end", "queue", co_above_all,
-	  0.99036, 0.99037, NP_PRED_BEYOND, NULL },
-	{ "beyond every level: the last look-up", "average", co_above_all,
-	  1.5, 1.5, NP_PRED_BEYOND, NULL },
+	{ "beyond every level: the curve's end", "queue", co_above_all, 0.99036,
+	  0.99037, NP_PRED_BEYOND, NULL },
+	{ "beyond every level: the last look-up", "average", co_above_all, 1.5,
+	  1.5, NP_PRED_BEYOND, NULL },
 	{ "has more impact than any level", "cross", co_stronger, 1.4, 1.5,
 	  NP_PRED_BEYOND, NULL },
-	{ "has no impact: like an idle fabric", "cross", co_harmless,
-	  0, 1e-9, 0, NULL },
-	{ "makes levels faster, cut at -0.5: like idle", "cross", co_helps,
-	  0, 1e-9, 0, NULL },
-	{ "has no impact, victim side", "victim", co_harmless, 0, 0, 0,
-	  NULL },
-	{ "a level without probes is left out", "average",
-	  level_unprobed, 1.5, 1.5, NP_PRED_PARTIAL, NULL },
+	{ "has no impact: like an idle fabric", "cross", co_harmless, 0, 1e-9,
+	  0, NULL },
+	{ "makes levels faster, cut at -0.5: like idle", "cross", co_helps, 0,
+	  1e-9, 0, NULL },
+	{ "has no impact, victim side", "victim", co_harmless, 0, 0, 0, NULL },
+	{ "a level without probes is left out", "average", level_unprobed, 1.5,
+	  1.5, NP_PRED_PARTIAL, NULL },
 	{ "a level under which it never ran is excluded", "cross",
 	  victim_partial, 1.5, 1.5, NP_PRED_PARTIAL, NULL },
-	{ "levels never run together: one is left out", "cross",
-	  pairs_partial, 1.5, 1.5, NP_PRED_PARTIAL, NULL },
-	{ "the same level twice (singular)", "cross", levels_twice, 1.5, 1.5,
-	  0, NULL },
-	{ "levels that do nothing to each other", "cross", levels_mute, 0,
-	  1e-9, NP_PRED_BEYOND, NULL },
+	{ "levels never run together: one is left out", "cross", pairs_partial,
+	  1.5, 1.5, NP_PRED_PARTIAL, NULL },
+	{ "the same level twice (singular)", "cross", levels_twice, 1.5, 1.5, 0,
+	  NULL },
+	{ "levels that do nothing to each other", "cross", levels_mute, 0, 1e-9,
+	  NP_PRED_BEYOND, NULL },
 	{ "slowdowns below -0.5 count as -0.5", "cross", victim_gains, -0.5,
 	  -0.5, 0, NULL },
 	{ "a line that falls below 0 is cut there", "queue", line_falls, 0, 0,
 	  0, NULL },
-	{ "sharing coefficient 0: no effect here", "cross", no_effect, 0, 0, 0, NULL },
-	{ "sharing coefficient 0.5 halves the loss of speed", "cross", half_effect,
-	  1 / 0.7 - 1, 1 / 0.7 - 1, 0, NULL },
+	{ "sharing coefficient 0: no effect here", "cross", no_effect, 0, 0, 0,
+	  NULL },
+	{ "sharing coefficient 0.5 halves the loss of speed", "cross",
+	  half_effect, 1 / 0.7 - 1, 1 / 0.7 - 1, 0, NULL },
 	{ "a sharing coefficient of 3 makes the slowdown three times as large",
 	  "cross", strong_effect, 4.5, 4.5, 0, NULL },
 	{ "sharing coefficient not measured: taken as 1, and said so", "cross",
 	  unknown_effect, 1.5, 1.5, NP_PRED_NO_SHARING, NULL },
-	{ "no impact: the mixture is used, and says so", "cross",
-	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK | NP_PRED_LATENCIES,
-	  "mixture" },
+	{ "no impact: the mixture is used, and says so", "cross", co_no_impact,
+	  1.49, 1.51, NP_PRED_FELL_BACK | NP_PRED_LATENCIES, "mixture" },
 	{ "what the victim does to levels is unknown: twosided is used",
 	  "mutual", victim_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK,
 	  "twosided" },
-	{ "the co-runner has no curve: twosided is used", "mutual",
-	  co_no_curve, 1.49, 1.51, NP_PRED_FELL_BACK, "twosided" },
+	{ "the co-runner has no curve: twosided is used", "mutual", co_no_curve,
+	  1.49, 1.51, NP_PRED_FELL_BACK, "twosided" },
 	{ "no impact: the mixture is used for mutual, too", "mutual",
 	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK | NP_PRED_LATENCIES,
 	  "mixture" },

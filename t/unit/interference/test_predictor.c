@@ -19,8 +19,7 @@ static int predict_all(const char *model, const size_t *c, size_t n,
 
 	for (size_t i = 0; i < n; i++)
 		co[i] = &s.a[c[i]];
-	rc = np_predictor_new(&s.f, np_model_find(model, NULL), &opt, &p,
-			      NULL);
+	rc = np_predictor_new(&s.f, np_model_find(model, NULL), &opt, &p, NULL);
 	if (rc)
 		return rc;
 	rc = np_predict(p, &s.a[2], co, n, NP_SCOPE_LEAF, out, NULL);
@@ -36,7 +35,7 @@ T_TEST("without co-runners there is no slowdown")
 	for (size_t i = 0; i < np_n_models; i++)
 		T_ROW(np_models[i].name,
 		      !predict_all(np_models[i].name, NULL, 0, &p) &&
-		      p.slowdown == 0 && p.low == 0 && p.high == 0);
+			      p.slowdown == 0 && p.low == 0 && p.high == 0);
 }
 
 T_TEST("several co-runners do more than one")
@@ -51,11 +50,11 @@ T_TEST("several co-runners do more than one")
 		if (!np_models[i].required)
 			continue;
 		T_ROW(name, !predict_all(name, one, 1, &p1) &&
-		      !predict_all(name, two, 2, &p2) &&
-		      !predict_all(name, three, 3, &p3) &&
-		      p1.slowdown <= p2.slowdown + 1e-6 &&
-		      p2.slowdown <= p3.slowdown + 1e-6 &&
-		      p1.slowdown < p3.slowdown);
+				    !predict_all(name, two, 2, &p2) &&
+				    !predict_all(name, three, 3, &p3) &&
+				    p1.slowdown <= p2.slowdown + 1e-6 &&
+				    p2.slowdown <= p3.slowdown + 1e-6 &&
+				    p1.slowdown < p3.slowdown);
 	}
 }
 
@@ -146,10 +145,11 @@ T_TEST("a prediction doubts itself")
 		T_CHECK(!predict(rows[i].model, true, 20, &p, NULL) &&
 			!predict(rows[i].model, true, 0, &q, NULL));
 		T_ROW(rows[i].name, rows[i].doubts ?
-		      p.flags & rows[i].doubts : !(p.flags & NP_PRED_DOUBTFUL));
+					    p.flags & rows[i].doubts :
+					    !(p.flags & NP_PRED_DOUBTFUL));
 		T_ROW("with and without an interval, but for its width",
 		      (p.flags & NP_PRED_DOUBTFUL & ~NP_PRED_WIDE) ==
-		      (q.flags & NP_PRED_DOUBTFUL));
+			      (q.flags & NP_PRED_DOUBTFUL));
 		if (p.flags & NP_PRED_ONE_LEVEL)
 			T_ROW("and its interval shows it", p.low < 0.01);
 	}
@@ -214,10 +214,13 @@ static void curve_noisy(void)
 static void impact_noisy(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++)
-		s.impact[3][i] = (struct np_mean){ 2, s.impact[3][i].mean,
-						     5.0 };
+		s.impact[3][i] =
+			(struct np_mean){ 2, s.impact[3][i].mean, 5.0 };
 }
-static void curve_hole(void) { s.curve[2][3].n = 0; }
+static void curve_hole(void)
+{
+	s.curve[2][3].n = 0;
+}
 
 static const struct {
 	const char *name, *model;
@@ -264,7 +267,8 @@ static const struct {
 	const char *name;
 	double rounding;
 } models[] = {
-	{ "cross", 0 }, { "mutual", 1e-9 },
+	{ "cross", 0 },
+	{ "mutual", 1e-9 },
 };
 
 static bool near(double a, double b, double rounding)
@@ -291,17 +295,17 @@ static void matrix_is_all_pairs_of_some(const char *model, double rounding)
 
 	for (size_t i = 0; i < SF_PROGRAMS; i++)
 		app[i] = &s.a[i];
-	T_CHECK(!np_predictor_new(&s.f, np_model_find(model, NULL), &opt,
-				  &p, NULL));
-	T_CHECK(!np_predict_matrix(p, app, SF_PROGRAMS, NP_SCOPE_LEAF, all,
-				   rc, NULL));
+	T_CHECK(!np_predictor_new(&s.f, np_model_find(model, NULL), &opt, &p,
+				  NULL));
+	T_CHECK(!np_predict_matrix(p, app, SF_PROGRAMS, NP_SCOPE_LEAF, all, rc,
+				   NULL));
 	for (size_t v = 0; v < SF_PROGRAMS; v++)
 		for (size_t c = 0; c < SF_PROGRAMS; c++) {
 			size_t at = v * SF_PROGRAMS + c;
 
-			T_ROW(model, !rc[at] &&
-			      !np_predict(p, app[v], &app[c], 1, NP_SCOPE_LEAF,
-					  &one, NULL));
+			T_ROW(model, !rc[at] && !np_predict(p, app[v], &app[c],
+							    1, NP_SCOPE_LEAF,
+							    &one, NULL));
 			T_ROW(model, same(&all[at], &one, rounding));
 		}
 	np_predictor_free(p);
@@ -313,8 +317,7 @@ T_TEST("the matrix is every pair")
 		some_fabric(&s);
 		s.a[1].impact = NULL; /* falls back as a co-runner */
 		s.curve[0][2].n = 0;  /* other levels in use as a victim */
-		matrix_is_all_pairs_of_some(models[i].name,
-					    models[i].rounding);
+		matrix_is_all_pairs_of_some(models[i].name, models[i].rounding);
 	}
 }
 
@@ -330,22 +333,22 @@ static void around_is_a_row_and_a_column_of_some(const char *model,
 
 	for (size_t i = 0; i < SF_PROGRAMS; i++)
 		app[i] = &s.a[i];
-	T_CHECK(!np_predictor_new(&s.f, np_model_find(model, NULL), &opt,
-				  &p, NULL));
-	T_CHECK(!np_predict_matrix(p, app, SF_PROGRAMS, NP_SCOPE_LEAF, all,
-				   rc, NULL));
+	T_CHECK(!np_predictor_new(&s.f, np_model_find(model, NULL), &opt, &p,
+				  NULL));
+	T_CHECK(!np_predict_matrix(p, app, SF_PROGRAMS, NP_SCOPE_LEAF, all, rc,
+				   NULL));
 	T_CHECK(!np_predict_around(p, app, SF_PROGRAMS, NP_SCOPE_LEAF, some,
 				   rc_some, NULL));
 	for (size_t i = 0; i < 2 * SF_PROGRAMS - 1; i++) {
-		size_t at = i < SF_PROGRAMS ? i :
-				(i - SF_PROGRAMS + 1) * SF_PROGRAMS;
+		size_t at = i < SF_PROGRAMS ?
+				    i :
+				    (i - SF_PROGRAMS + 1) * SF_PROGRAMS;
 
 		T_ROW(model, rc_some[i] == rc[at]);
 		T_ROW(model, rc[at] ? isnan(some[i].slowdown) :
 				      same(&some[i], &all[at], rounding));
 	}
-	T_ROW(model, rc_some[SF_PROGRAMS + 1] ==
-	      (s.a[2].curve ? 0 : -ENODATA));
+	T_ROW(model, rc_some[SF_PROGRAMS + 1] == (s.a[2].curve ? 0 : -ENODATA));
 	T_CHECK(!np_predict_around(p, app, 0, NP_SCOPE_LEAF, some, rc_some,
 				   NULL));
 	np_predictor_free(p);
@@ -373,8 +376,8 @@ T_TEST("a matrix has holes where data is missing")
 
 	some_fabric(&s);
 	s.a[1].curve = NULL;
-	T_CHECK(!np_predictor_new(&s.f, np_model_find("cross", NULL), &opt,
-				  &p, NULL));
+	T_CHECK(!np_predictor_new(&s.f, np_model_find("cross", NULL), &opt, &p,
+				  NULL));
 	T_CHECK(!np_predict_matrix(p, app, 2, NP_SCOPE_LEAF, all, rc, NULL));
 	T_CHECK(!rc[0] && !rc[1] && rc[2] == -ENODATA && rc[3] == -ENODATA);
 	T_CHECK(isnan(all[2].slowdown) && !all[2].model);
@@ -392,7 +395,7 @@ static bool equal(double a, double b)
 
 /* True if p predicts what a new predictor does. */
 static bool predicts_afresh(struct np_predictor *p, const char *model, size_t v,
-			   size_t c, size_t replicates)
+			    size_t c, size_t replicates)
 {
 	const struct np_program *co = &s.a[c];
 	struct np_prediction a, b;
@@ -429,10 +432,12 @@ T_TEST("a prediction does not depend on earlier ones, only on what was "
 		some_fabric(&s);
 		T_CHECK(!np_predictor_new(&s.f, m, &opt, &p, NULL));
 		for (size_t round = 0; round < 3; measure_again(round++)) {
-			for (size_t at = 0; at < SF_PROGRAMS * SF_PROGRAMS; at++)
+			for (size_t at = 0; at < SF_PROGRAMS * SF_PROGRAMS;
+			     at++)
 				T_ROW(m->name, predicts_afresh(p, m->name,
-					      at / SF_PROGRAMS, at % SF_PROGRAMS,
-					      opt.replicates));
+							       at / SF_PROGRAMS,
+							       at % SF_PROGRAMS,
+							       opt.replicates));
 			T_ROW(m->name, !np_predict(p, &s.a[2], two, 2,
 						   NP_SCOPE_LEAF, &some, NULL));
 		}
@@ -448,8 +453,8 @@ T_TEST("nor do predictions of many programs")
 	struct np_predictor *p;
 
 	some_fabric(&s);
-	T_CHECK(!np_predictor_new(&s.f, np_model_find("mutual", NULL), &opt,
-				  &p, NULL));
+	T_CHECK(!np_predictor_new(&s.f, np_model_find("mutual", NULL), &opt, &p,
+				  NULL));
 	for (size_t i = 0; i < 300; i++) {
 		size_t a = i % SF_PROGRAMS, b = i / SF_PROGRAMS % SF_PROGRAMS;
 
@@ -493,7 +498,7 @@ T_TEST("a model of traces keeps no programs")
 		allocations(p, "one");
 		again = allocations(p, "one");
 		T_ROW(m->name, (again < allocations(p, "another")) ==
-			       !(m->required & NP_DATA_TRACE));
+				       !(m->required & NP_DATA_TRACE));
 		np_predictor_free(p);
 	}
 }
@@ -536,9 +541,11 @@ T_TEST("co-runners count on the victim's rails, the worst rail at a time")
 		s.a[1].rails = railed[i].co[0];
 		s.a[3].rails = railed[i].co[1];
 		T_ROW(railed[i].name, !predict_all("cross", pair, 2, &p) &&
-		      p.slowdown == alone.slowdown && p.low == alone.low &&
-		      p.high == alone.high &&
-		      (p.flags & NP_PRED_OTHER_RAIL) == railed[i].flags);
+					      p.slowdown == alone.slowdown &&
+					      p.low == alone.low &&
+					      p.high == alone.high &&
+					      (p.flags & NP_PRED_OTHER_RAIL) ==
+						      railed[i].flags);
 	}
 }
 

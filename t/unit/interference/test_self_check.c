@@ -17,8 +17,10 @@ static void alike(void)
 {
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
 		pairs[i] = (struct np_mean){
-			2, ((double)(i / LEVELS) + 2) *
-			   ((double)(i % LEVELS) + 1) / 32, 0.01,
+			2,
+			((double)(i / LEVELS) + 2) *
+				((double)(i % LEVELS) + 1) / 32,
+			0.01,
 		};
 }
 
@@ -34,7 +36,9 @@ static void noise(void)
 {
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
 		pairs[i] = (struct np_mean){
-			2, fmod((double)(i + 1) * 0.6180339887498949, 1), 0.01,
+			2,
+			fmod((double)(i + 1) * 0.6180339887498949, 1),
+			0.01,
 		};
 }
 
@@ -64,7 +68,9 @@ T_TEST("does a calibration agree with itself")
 		  LEVELS },
 	};
 	const struct np_fabric f = {
-		.name = "lab", .level = level, .n_levels = LEVELS,
+		.name = "lab",
+		.level = level,
+		.n_levels = LEVELS,
 		.pairs = pairs,
 	};
 
@@ -77,7 +83,7 @@ T_TEST("does a calibration agree with itself")
 		T_ROW(rows[i].name, !np_self_check(&f, &c, NULL));
 		T_ROW(rows[i].name, c.n == rows[i].n);
 		T_ROW(rows[i].name, c.doubtful == rows[i].doubts);
-		T_ROW(rows[i].name, rows[i].worst == LEVELS ||
-		      c.worst == rows[i].worst);
+		T_ROW(rows[i].name,
+		      rows[i].worst == LEVELS || c.worst == rows[i].worst);
 	}
 }

@@ -17,7 +17,10 @@ struct set {
 static void add(struct set *s, double sec, unsigned n)
 {
 	struct np_moments one = {
-		.n = 1, .mean = sec, .min = sec, .max = sec,
+		.n = 1,
+		.mean = sec,
+		.min = sec,
+		.max = sec,
 	};
 
 	if (!s->hist)
@@ -65,14 +68,20 @@ static void read_load(char *line)
 		long count = strtol(line, &line, 10);
 
 		for (long i = 0; i < count; i++)
-			np_hist_add_bin(s->hist, np_hist_bin_of(1e-6 * (lo +
-					(edges_us[b] - lo) * (i + 0.5) /
-					count)), 1);
+			np_hist_add_bin(
+				s->hist,
+				np_hist_bin_of(1e-6 * (lo + (edges_us[b] - lo) *
+								    (i + 0.5) /
+								    count)),
+				1);
 		lo = edges_us[b];
 	}
 	s->m = (struct np_moments){
-		.n = (uint64_t)n, .mean = 1e-6 * mean, .min = 1e-6 * min,
-		.max = 1, .m2 = 1e-12 * sd * sd * (n - 1),
+		.n = (uint64_t)n,
+		.mean = 1e-6 * mean,
+		.min = 1e-6 * min,
+		.max = 1,
+		.m2 = 1e-12 * sd * sd * (n - 1),
 	};
 }
 
@@ -116,13 +125,14 @@ T_TEST("real loads of known utilisation get their words")
 			T_ROW(loads[i].name, v.use == NP_USE_LIGHT);
 		else if (u < 0.3)
 			T_ROW(loads[i].name, v.use == NP_USE_LIGHT ||
-					     v.use == NP_USE_MODERATE);
+						     v.use == NP_USE_MODERATE);
 		else if (u < 0.55)
 			T_ROW(loads[i].name, v.use == NP_USE_MODERATE ||
-					     v.use == NP_USE_HEAVY);
+						     v.use == NP_USE_HEAVY);
 		else
-			T_ROW(loads[i].name, v.use == (u < 0.95 ? NP_USE_HEAVY :
-						       NP_USE_SATURATED));
+			T_ROW(loads[i].name,
+			      v.use == (u < 0.95 ? NP_USE_HEAVY :
+						   NP_USE_SATURATED));
 	}
 	free_loads();
 }
@@ -205,9 +215,8 @@ T_TEST("neither one lost packet nor a tiny shift is heavy use")
 			add(&s, 1e-6 * made[i].us[k], made[i].n[k]);
 		v = judge(&s, &idle);
 		T_ROW(made[i].name, v.use == made[i].use);
-		T_ROW(made[i].name,
-		      v.against == (v.use ? NP_AGAINST_IDLE :
-					    NP_AGAINST_NOTHING));
+		T_ROW(made[i].name, v.against == (v.use ? NP_AGAINST_IDLE :
+							  NP_AGAINST_NOTHING));
 		np_hist_free(idle.hist);
 		np_hist_free(s.hist);
 	}
@@ -251,10 +260,10 @@ static const struct witnesses {
 	  NP_USE_UNKNOWN, NP_DOUBT_SILENT },
 	{ "sends little, all delayed: what the latencies say", ALL_DELAYED,
 	  IDLE, 51e3, 0, NP_USE_SATURATED, NP_DOUBT_NONE },
-	{ "sends much, some delayed: what the latencies say", SOME_DELAYS,
-	  IDLE, 1e7, 0, NP_USE_MODERATE, NP_DOUBT_NONE },
-	{ "sends much, no delays: a network that is wide", NO_DELAYS, IDLE,
-	  1e7, 1.25e9, NP_USE_LIGHT, NP_DOUBT_NONE },
+	{ "sends much, some delayed: what the latencies say", SOME_DELAYS, IDLE,
+	  1e7, 0, NP_USE_MODERATE, NP_DOUBT_NONE },
+	{ "sends much, no delays: a network that is wide", NO_DELAYS, IDLE, 1e7,
+	  1.25e9, NP_USE_LIGHT, NP_DOUBT_NONE },
 	{ "a full link is never light", NO_DELAYS, IDLE, 1.1e9, 1.25e9,
 	  NP_USE_UNKNOWN, NP_DOUBT_FULL },
 	{ "a full link with delays", ALL_DELAYED, IDLE, 1.1e9, 1.25e9,
@@ -299,8 +308,11 @@ static struct set some_latencies(enum delays delays)
 {
 	struct set s = { .name = "" };
 
-	add(&s, 1e-5, delays == FEW_PROBES ? 29 : delays == NO_DELAYS ? 1000 :
-		      delays == SOME_DELAYS ? 750 : 1);
+	add(&s, 1e-5,
+	    delays == FEW_PROBES  ? 29 :
+	    delays == NO_DELAYS	  ? 1000 :
+	    delays == SOME_DELAYS ? 750 :
+				    1);
 	if (delays == SOME_DELAYS)
 		add(&s, 3e-5, 250);
 	if (delays == ALL_DELAYED)
@@ -316,19 +328,22 @@ T_TEST("a verdict takes latencies, bytes and an idle network")
 		struct set few = { .name = "" }, idle = idle_us(10, 1);
 		const struct set *base = w->baseline == FEW ? &few : &idle;
 		struct np_verdict_in in = {
-			.hist = app.hist, .moments = app.m, .link = w->link,
+			.hist = app.hist,
+			.moments = app.m,
+			.link = w->link,
 			.capacity = { w->capacity, 4 * w->capacity },
 			.leaf_nodes = 4,
 			.idle_shared = w->baseline == SHARED,
-			.idle_traffic = { 10, 10 *
-				(w->baseline == BUSY ? 1e6 : 99e4) },
+			.idle_traffic = { 10,
+					  10 * (w->baseline == BUSY ? 1e6 :
+								      99e4) },
 		};
 		struct np_verdict v;
 
 		add(&few, 1e-5, 29);
 		if (w->rate >= 0)
-			in.traffic = (struct np_verdict_traffic){
-				20, 20 * w->rate };
+			in.traffic =
+				(struct np_verdict_traffic){ 20, 20 * w->rate };
 		if (w->baseline != NONE) {
 			in.idle_hist = base->hist;
 			in.idle_moments = base->m;
@@ -339,9 +354,11 @@ T_TEST("a verdict takes latencies, bytes and an idle network")
 		T_ROW(w->name, v.guess == (v.use && w->rate < 0));
 		T_ROW(w->name, w->rate < 0 ? isnan(v.rate) :
 					     t_close(v.rate, w->rate, 1e-9));
-		T_ROW(w->name, v.doubt != NP_DOUBT_BASELINE ||
-			       v.against == (w->baseline == SHARED ?
-				NP_AGAINST_IDLE : NP_AGAINST_NOTHING));
+		T_ROW(w->name,
+		      v.doubt != NP_DOUBT_BASELINE ||
+			      v.against == (w->baseline == SHARED ?
+						    NP_AGAINST_IDLE :
+						    NP_AGAINST_NOTHING));
 		np_hist_free(app.hist);
 		np_hist_free(idle.hist);
 		np_hist_free(few.hist);

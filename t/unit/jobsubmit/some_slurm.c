@@ -18,7 +18,7 @@ static const char topology[] =
 	"Switches=leaf[0-3]\n";
 
 static int32_t all[] = { 0, 15, -1 }, first[] = { 0, 3, -1 },
-	last[] = { 12, 15, -1 };
+	       last[] = { 12, 15, -1 };
 
 static void add_nodes(struct some_slurm *s)
 {
@@ -27,33 +27,45 @@ static void add_nodes(struct some_slurm *s)
 
 		snprintf(s->name[i], sizeof(s->name[i]), "n%u", i);
 		s->node[i] = (node_info_t){
-			.name = s->name[i], .node_state = NODE_STATE_IDLE,
-			.cpus = big ? 8 : 4, .real_memory = big ? 8000 : 2000,
+			.name = s->name[i],
+			.node_state = NODE_STATE_IDLE,
+			.cpus = big ? 8 : 4,
+			.real_memory = big ? 8000 : 2000,
 			.features = big ? (char *)"big,ib" : NULL,
 		};
 	}
 	s->nodes = (node_info_msg_t){
-		.record_count = SOME_NODES, .node_array = s->node,
+		.record_count = SOME_NODES,
+		.node_array = s->node,
 	};
 }
 
 static void add_parts(struct some_slurm *s)
 {
 	s->part[0] = (partition_info_t){
-		.name = (char *)"batch", .node_inx = all, .max_share = 1,
+		.name = (char *)"batch",
+		.node_inx = all,
+		.max_share = 1,
 		.flags = PART_FLAG_DEFAULT,
 	};
 	s->part[1] = (partition_info_t){
-		.name = (char *)"debug", .node_inx = first, .max_share = 1,
+		.name = (char *)"debug",
+		.node_inx = first,
+		.max_share = 1,
 	};
 	s->part[2] = (partition_info_t){
-		.name = (char *)"alone", .node_inx = all, .max_share = 0,
+		.name = (char *)"alone",
+		.node_inx = all,
+		.max_share = 0,
 	};
 	s->part[3] = (partition_info_t){
-		.name = (char *)"big", .node_inx = last, .max_share = 1,
+		.name = (char *)"big",
+		.node_inx = last,
+		.max_share = 1,
 	};
 	s->parts = (partition_info_msg_t){
-		.record_count = SOME_PARTS, .partition_array = s->part,
+		.record_count = SOME_PARTS,
+		.partition_array = s->part,
 	};
 }
 
@@ -67,7 +79,9 @@ void some_slurm(struct some_slurm *s)
 	add_parts(s);
 	s->jobs.job_array = s->job;
 	s->info = (struct np_ctld_info){
-		.nodes = &s->nodes, .parts = &s->parts, .jobs = &s->jobs,
+		.nodes = &s->nodes,
+		.parts = &s->parts,
+		.jobs = &s->jobs,
 		.topology = (char *)topology,
 	};
 	if (np_cluster_map_make(NULL, &s->nodes, &s->parts, topology, false,
@@ -88,12 +102,20 @@ slurm_job_info_t *some_job(struct some_slurm *s, uint32_t id, const char *app)
 	slurm_job_info_t *j = &s->job[s->jobs.record_count++];
 
 	*j = (slurm_job_info_t){
-		.job_id = id, .user_id = SOME_UID, .name = (char *)app,
-		.partition = (char *)"batch", .job_state = JOB_PENDING,
-		.state_reason = WAIT_RESOURCES, .priority = 1000 - id,
-		.num_nodes = 1, .num_cpus = 1, .num_tasks = 1,
-		.ntasks_per_node = NO_VAL16, .shared = NO_VAL16,
-		.array_task_id = NO_VAL, .submit_time = SOME_NOW - 100,
+		.job_id = id,
+		.user_id = SOME_UID,
+		.name = (char *)app,
+		.partition = (char *)"batch",
+		.job_state = JOB_PENDING,
+		.state_reason = WAIT_RESOURCES,
+		.priority = 1000 - id,
+		.num_nodes = 1,
+		.num_cpus = 1,
+		.num_tasks = 1,
+		.ntasks_per_node = NO_VAL16,
+		.shared = NO_VAL16,
+		.array_task_id = NO_VAL,
+		.submit_time = SOME_NOW - 100,
 		.eligible_time = SOME_NOW - 100,
 	};
 	return j;
@@ -175,7 +197,8 @@ struct np_slowdowns *some_slowdowns(void)
 struct np_app_index *some_index(const struct np_auth_rules *auth)
 {
 	static const struct np_app_entry entry[] = {
-		{ "loud", true, 0, LOUD }, { "soft", true, 0, SOFT },
+		{ "loud", true, 0, LOUD },
+		{ "soft", true, 0, SOFT },
 		{ "quiet", true, 0, QUIET },
 		{ "soft", false, SOME_UID + 1, QUIET, false, "it is quiet" },
 	};
@@ -214,10 +237,15 @@ int some_jobs(struct some_slurm *s, struct np_job_cache *cache,
 	if (!cache && np_job_cache_new(&own))
 		abort();
 	in = (struct np_job_snapshot_input){
-		.info = &s->info, .map = s->map, .index = index,
-		.conf = &conf, .cache = cache ? cache : own,
-		.change = change, .n_changes = n_changes,
-		.now_sec = s->now_sec, .last_sec = s->now_sec - 2,
+		.info = &s->info,
+		.map = s->map,
+		.index = index,
+		.conf = &conf,
+		.cache = cache ? cache : own,
+		.change = change,
+		.n_changes = n_changes,
+		.now_sec = s->now_sec,
+		.last_sec = s->now_sec - 2,
 	};
 	rc = np_job_snapshot_make(&in, v, &err);
 	np_job_cache_free(own);

@@ -7,8 +7,8 @@
 #define NP_T_SOME_SLURM_H
 
 #include "np_conflict.h"
-#include "np_shared.h"
 #include "np_job_snapshot.h"
+#include "np_shared.h"
 
 #define SOME_NODES 16
 #define SOME_LEAVES 4
@@ -28,7 +28,7 @@ struct some_slurm {
 	job_info_msg_t jobs;
 	struct np_ctld_info info;
 	struct np_cluster_map *map;
-	int64_t now_sec; /* SOME_NOW at first */
+	int64_t now_sec;		  /* SOME_NOW at first */
 	const struct np_auth_rules *auth; /* NULL at first: no rules */
 };
 
@@ -71,7 +71,7 @@ void some_text(char **where, const char *text);
 
 /* The last line for the log of slurmctld. */
 const char *some_logged(void);
-unsigned some_n_logged(void); /* lines so far */
+unsigned some_n_logged(void);		      /* lines so far */
 extern void (*some_on_log)(const char *line); /* NULL: nobody listens */
 unsigned some_n_errors(void);
 

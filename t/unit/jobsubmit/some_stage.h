@@ -19,11 +19,11 @@ struct stage {
 };
 
 enum how {
-	LEAF0 = 1 << 0,	   /* a loud job runs on leaf0 */
+	LEAF0 = 1 << 0,	     /* a loud job runs on leaf0 */
 	EVERYWHERE = 1 << 1, /* one runs on every leaf */
-	EMPTY = 1 << 2,	   /* no decision */
-	STALE = 1 << 3,	   /* an old one */
-	BUSY = 1 << 4,	   /* the thread decides */
+	EMPTY = 1 << 2,	     /* no decision */
+	STALE = 1 << 3,	     /* an old one */
+	BUSY = 1 << 4,	     /* the thread decides */
 	STARTING = 1 << 5,
 	ADVISE = 1 << 6, /* mode of partition batch */
 	PREFER = 1 << 7,
@@ -32,8 +32,10 @@ enum how {
 
 static inline enum np_mode mode_of(unsigned how)
 {
-	return how & ADVISE ? NP_MODE_ADVISE : how & PREFER ? NP_MODE_PREFER :
-	       how & OFF ? NP_MODE_OFF : NP_MODE_ENFORCE;
+	return how & ADVISE ? NP_MODE_ADVISE :
+	       how & PREFER ? NP_MODE_PREFER :
+	       how & OFF    ? NP_MODE_OFF :
+			      NP_MODE_ENFORCE;
 }
 
 static inline void publish(struct stage *s, unsigned how)

@@ -1,6 +1,6 @@
 #include "t.h"
-#include "np_store_reader.h"
 #include "np_state.h"
+#include "np_store_reader.h"
 #include "some_slurm.h"
 
 #include <errno.h>
@@ -61,8 +61,8 @@ static void look(struct world *w, int64_t at_sec)
 
 	w->slurm.now_sec = w->begin_sec + at_sec;
 	T_CHECK(!some_jobs(&w->slurm, NULL, NULL, 0, &v));
-	T_CHECK(!np_accounting_update(w->history, &v, &w->slurm.info,
-				      w->table, w->index, store, 0644, &err));
+	T_CHECK(!np_accounting_update(w->history, &v, &w->slurm.info, w->table,
+				      w->index, store, 0644, &err));
 	np_job_snapshot_free(&v);
 }
 
@@ -157,8 +157,9 @@ T_TEST("when a job ended")
 			w.slurm.jobs.record_count = 0;
 		look(&w, 100);
 		T_ROW(ends[i].name, found(1, &e) == ends[i].found);
-		T_ROW(ends[i].name, !ends[i].found ||
-		      e.end == (double)(w.begin_sec + ends[i].want_sec));
+		T_ROW(ends[i].name,
+		      !ends[i].found || e.end == (double)(w.begin_sec +
+							  ends[i].want_sec));
 		np_accounting_record_free(&e);
 		tear_down(&w);
 	}
@@ -206,7 +207,8 @@ T_TEST("each run of a requeued job")
 T_TEST("profiles are found by name")
 {
 	static const struct np_app_entry entry[] = {
-		{ "soft", true, 0, 0 }, { "loud", true, 0, 1 },
+		{ "soft", true, 0, 0 },
+		{ "loud", true, 0, 1 },
 	};
 	struct np_app_index *other;
 	slurm_job_info_t *j;
@@ -265,8 +267,8 @@ T_TEST("a store that cannot be written to")
 	w.slurm.now_sec = w.begin_sec + 30;
 	T_CHECK(!some_jobs(&w.slurm, NULL, NULL, 0, &v));
 	T_CHECK(np_accounting_update(w.history, &v, &w.slurm.info, w.table,
-				     w.index,
-				     "/nonexistent/store", 0644, &err) < 0);
+				     w.index, "/nonexistent/store", 0644,
+				     &err) < 0);
 	T_CHECK(err.text[0]);
 	T_CHECK(!np_accounting_update(w.history, &v, &w.slurm.info, w.table,
 				      w.index, "/nonexistent/store", 0644,

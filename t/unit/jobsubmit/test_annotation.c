@@ -160,8 +160,8 @@ T_TEST("the text of others stays to the letter")
 T_TEST("what was written is read again")
 {
 	struct np_annotation n = {
-		"melt", (char *)"n7", (char *)"n[0-3],x[1-2]", 1795, 90, 12,
-		true,
+		"melt", (char *)"n7", (char *)"n[0-3],x[1-2]", 1795, 90,
+		12,	true,
 	};
 	char *text = np_annotation_write("before", &n);
 	struct np_annotation got;

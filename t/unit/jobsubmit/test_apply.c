@@ -348,14 +348,15 @@ T_TEST("a user who keeps changing a job delays no other job for long")
 	      tried == NP_LOST_RACES && more == tried);
 	T_ROW("and then what conflicts is opened as well",
 	      opened_at == NP_LOST_RACES + 1);
-	T_ROW("which is logged once", some_n_logged() == before + 1 &&
-	      strstr(some_logged(), "faster"));
-	T_ROW("the user's own list stands", strstr(job_of(10)->admin_comment,
-						   "user=n9 "));
+	T_ROW("which is logged once",
+	      some_n_logged() == before + 1 && strstr(some_logged(), "faster"));
+	T_ROW("the user's own list stands",
+	      strstr(job_of(10)->admin_comment, "user=n9 "));
 	c.slurm.now_sec += NP_IGNORE_USER_SEC;
 	r = make_pass(MAX, yes, NULL);
-	T_ROW("in the end it is written again", strstr(c.log, "10") &&
-	      strstr(job_of(10)->admin_comment, "ours=n[0-"));
+	T_ROW("in the end it is written again",
+	      strstr(c.log, "10") &&
+		      strstr(job_of(10)->admin_comment, "ours=n[0-"));
 	tear_down();
 }
 
@@ -427,8 +428,8 @@ T_TEST("submissions after a user who was faster")
 		T_CHECK(!np_apply(&v, p, c.cache, c.shared, MAX, yes, NULL,
 				  &a));
 		T_CHECK(!np_placement_submit(p, &j, NULL, SOME_NOW, &o, NULL));
-		T_ROW(newcomers[i].name, (o.action == NP_ACT_HOLD) ==
-		      newcomers[i].waits);
+		T_ROW(newcomers[i].name,
+		      (o.action == NP_ACT_HOLD) == newcomers[i].waits);
 		np_shared_set_written(c.shared, a.written, a.n_written);
 		np_placement_free(p);
 		np_job_snapshot_free(&v);
@@ -447,8 +448,9 @@ T_TEST("a job that moves waits until its new leaves are free")
 	some_exclude(&c.slurm, job_of(10), "n[4-15]");
 	r = make_pass(2, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10") && r.more && r.written == 2);
-	T_ROW("half-way it waits", job_of(10)->eligible_time > SOME_NOW &&
-	      strstr(job_of(10)->admin_comment, "until="));
+	T_ROW("half-way it waits",
+	      job_of(10)->eligible_time > SOME_NOW &&
+		      strstr(job_of(10)->admin_comment, "until="));
 	tear_down();
 	set_up();
 	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
@@ -469,12 +471,12 @@ static const struct {
 	const char *log;
 	bool waits;
 } arrays[] = {
-	{ "no room for all: each gets its leaf, and the rest waits",
-	  5, 0, "10 11 7_0 7_1 7_2", true },
-	{ "room for all: the rest is opened when each has its leaf",
-	  2, 0, "10 11 7_0 7", false },
-	{ "not each got its leaf: the rest is not opened",
-	  2, ESLURM_ACCESS_DENIED, "10 11 7_0!", true },
+	{ "no room for all: each gets its leaf, and the rest waits", 5, 0,
+	  "10 11 7_0 7_1 7_2", true },
+	{ "room for all: the rest is opened when each has its leaf", 2, 0,
+	  "10 11 7_0 7", false },
+	{ "not each got its leaf: the rest is not opened", 2,
+	  ESLURM_ACCESS_DENIED, "10 11 7_0!", true },
 };
 
 T_TEST("tasks of an array")
@@ -496,8 +498,8 @@ T_TEST("tasks of an array")
 		r = make_pass(MAX, yes, NULL);
 		T_ROW(arrays[i].name, !strcmp(c.log, arrays[i].log));
 		T_ROW(arrays[i].name, r.more == !!arrays[i].error);
-		T_ROW(arrays[i].name, (j->eligible_time > SOME_NOW) ==
-		      arrays[i].waits);
+		T_ROW(arrays[i].name,
+		      (j->eligible_time > SOME_NOW) == arrays[i].waits);
 		some_bits_free(bits);
 		tear_down();
 	}
@@ -536,9 +538,13 @@ static int try_pass(const struct kit *kit)
 	struct np_applied a = { .written = NULL };
 	struct np_job_snapshot v = { .map = NULL };
 	struct np_job_snapshot_input in = {
-		.info = &c.slurm.info, .map = c.slurm.map,
-		.index = kit->index, .conf = &kit->conf, .cache = c.cache,
-		.now_sec = SOME_NOW, .last_sec = SOME_NOW - 2,
+		.info = &c.slurm.info,
+		.map = c.slurm.map,
+		.index = kit->index,
+		.conf = &kit->conf,
+		.cache = c.cache,
+		.now_sec = SOME_NOW,
+		.last_sec = SOME_NOW - 2,
 	};
 	struct np_change *change;
 	struct np_err err;
@@ -551,8 +557,8 @@ static int try_pass(const struct kit *kit)
 	rc = np_job_snapshot_make(&in, &v, &err);
 	np_change_list_free(change, n);
 	if (!rc)
-		rc = np_placement_decide(v.snapshot, kit->slowdowns, &kit->policy,
-					 &p, &err);
+		rc = np_placement_decide(v.snapshot, kit->slowdowns,
+					 &kit->policy, &p, &err);
 	if (!rc) {
 		rc = np_apply(&v, p, c.cache, c.shared, MAX, yes, NULL, &a);
 		np_shared_set_written(c.shared, a.written, a.n_written);

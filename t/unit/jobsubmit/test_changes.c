@@ -21,7 +21,10 @@ static bool put(struct np_changes *t, uint32_t id, uint32_t task, uint32_t uid,
 		const char *list)
 {
 	const struct np_change c = {
-		.id = id, .task = task, .uid = uid, .exc_nodes = strdup(list),
+		.id = id,
+		.task = task,
+		.uid = uid,
+		.exc_nodes = strdup(list),
 		.passed_on = strdup(list),
 	};
 
@@ -133,13 +136,13 @@ T_TEST("nor their memory")
 	list[NP_CHANGES_MAX_LIST - 1] = '\0';
 	for (uint32_t i = 0; i < 1000; i++)
 		taken += put(t, i, ALL, OTHER_USER, list);
-	T_ROW("of a user", taken == NP_CHANGES_USER_BYTES /
-				    (2 * NP_CHANGES_MAX_LIST));
+	T_ROW("of a user",
+	      taken == NP_CHANGES_USER_BYTES / (2 * NP_CHANGES_MAX_LIST));
 	T_ROW("others still have theirs", put(t, 1, ALL, SOME_UID, list));
 	for (uint32_t i = 0; i < 1000; i++)
 		taken += put(t, i, ALL, 0, list);
-	T_ROW("of all", taken + 1 == NP_CHANGES_BYTES /
-				     (2 * NP_CHANGES_MAX_LIST));
+	T_ROW("of all",
+	      taken + 1 == NP_CHANGES_BYTES / (2 * NP_CHANGES_MAX_LIST));
 	T_ROW("given back",
 	      take(t) == taken + 1 && put(t, 1, ALL, OTHER_USER, list));
 	free(list);
@@ -157,7 +160,8 @@ T_TEST("the same again is no other change")
 	put(t, 7, ALL, SOME_UID, "n1");
 	put(t, 7, ALL, 0, "n1");
 	c = np_changes_take(t, &n);
-	T_CHECK(n == 3 && !strcmp(c[0].passed_on, "n2") && !strcmp(c[1].passed_on, "n1"));
+	T_CHECK(n == 3 && !strcmp(c[0].passed_on, "n2") &&
+		!strcmp(c[1].passed_on, "n1"));
 	np_change_list_free(c, n);
 	np_changes_free(t);
 }
@@ -193,8 +197,9 @@ T_TEST("an update that somebody overtook is known")
 		struct np_changes *t = new_table();
 
 		put(t, races[i].id, races[i].task, races[i].uid, "n1");
-		T_ROW(races[i].name, np_changes_overtake(t, &races[i].sending)
-		      == races[i].overtaken);
+		T_ROW(races[i].name,
+		      np_changes_overtake(t, &races[i].sending) ==
+			      races[i].overtaken);
 		np_changes_free(t);
 	}
 }
@@ -226,8 +231,8 @@ T_TEST("one without room stops the updates of that job")
 			know(t, SOME_UID);
 		np_changes_mark_missed(t, 9, missed[i].uid);
 		know(t, SOME_UID);
-		T_ROW(missed[i].name, np_changes_overtake(t, &s) ==
-		      missed[i].overtaken);
+		T_ROW(missed[i].name,
+		      np_changes_overtake(t, &s) == missed[i].overtaken);
 		take(t);
 		T_ROW(missed[i].name, !np_changes_overtake(t, &s));
 		np_changes_free(t);

@@ -1,5 +1,5 @@
-#include "np_topo.h"
 #include "t.h"
+#include "np_topo.h"
 #include "some_slurm.h"
 
 #include <errno.h>
@@ -216,8 +216,8 @@ T_TEST("nodes that Slurm deleted")
 	a = make(&s, NULL, s.info.topology, false);
 	if (a) {
 		np_cluster_map_from_ranges(a, pairs, nodes);
-		T_ROW("their bits are not set", some_same(some_hosts(a, nodes),
-							  "n[0,2]"));
+		T_ROW("their bits are not set",
+		      some_same(some_hosts(a, nodes), "n[0,2]"));
 		T_ROW("no name finds them",
 		      !np_cluster_map_parse_hostlist(a, "n[0-6]", nodes) &&
 			      some_same(some_hosts(a, nodes), "n[0,2-4,6]"));
@@ -250,11 +250,12 @@ static const struct {
 	  "a Nodes=n[0-7]\nb Nodes=n[6-7]\n", "a:n[0-7]",
 	  "topology: node n6 is on leaf switches a and b: the first is used "
 	  "(and 1 more node)" },
-	{ "nodes that are yet to come", "a Nodes=n[0-7],cloud[1-200]\n"
-	  "b Nodes=n[8-15]\n", "a:n[0-7] b:n[8-15]", "" },
+	{ "nodes that are yet to come",
+	  "a Nodes=n[0-7],cloud[1-200]\n"
+	  "b Nodes=n[8-15]\n",
+	  "a:n[0-7] b:n[8-15]", "" },
 	{ "names with two bracketed ranges",
-	  "a Nodes=n[0-7],r[1-99]n[1-9]-ib\n",
-	  "a:n[0-7]", "" },
+	  "a Nodes=n[0-7],r[1-99]n[1-9]-ib\n", "a:n[0-7]", "" },
 	{ "a leaf of such nodes alone", "a Nodes=n[0-7]\nb Nodes=x[1-9]\n",
 	  "a:n[0-7]", "" },
 	{ "a list with blanks", "a Nodes=n[0-3], n[4-7]\n", "a:n[0-7]", "" },
@@ -291,8 +292,8 @@ static void print_lines(const char *from, char *to)
 	*to = '\0';
 }
 
-static bool
-jobs_are_left_alone(const struct np_cluster_map *s, const char *partition)
+static bool jobs_are_left_alone(const struct np_cluster_map *s,
+				const char *partition)
 {
 	struct np_job_requirements required = { .partition = partition };
 	uint64_t nodes[1];
@@ -314,17 +315,17 @@ static const struct {
 	  "Rail=r1 NIC=ib1 Leaf=y Nodes=n[0-3]\n"
 	  "Rail=r1 NIC=ib1 Leaf=z Nodes=n[4-15]\n",
 	  "x+y:n[0-3] x+z:n[4-15]", "x:r0 y:r1 z:r1", "", "" },
-	{ "of the nodes that it lists",
-	  "a Nodes=n[0-7]\nb Nodes=n[8-15]\n", "ib0",
-	  "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3]\n",
+	{ "of the nodes that it lists", "a Nodes=n[0-7]\nb Nodes=n[8-15]\n",
+	  "ib0", "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3]\n",
 	  "a:n[4-7] b:n[8-15] x:n[0-3]", "a:- b:- x:r0", "", "" },
-	{ "a switch with several lines, and nodes that Slurm does not have",
-	  "", "ib0", "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3],q[1-9]\n"
+	{ "a switch with several lines, and nodes that Slurm does not have", "",
+	  "ib0",
+	  "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3],q[1-9]\n"
 	  "# other adapters\nRail=r0 NIC=ib1 Leaf=x Nodes=n[8-9]\n",
 	  "x:n[0-3,8-9]", "x:r0", "", "" },
 	{ "leaf switches of Slurm's on as many rails as NetDevices has devices",
-	  "a Nodes=n[0-15]\nb Nodes=n[0-7]\nc Nodes=n[8-15]\n", "ib0,ib1",
-	  "", "a+b:n[0-7] a+c:n[8-15]", "a:ib0 b:ib1 c:ib1", "", "" },
+	  "a Nodes=n[0-15]\nb Nodes=n[0-7]\nc Nodes=n[8-15]\n", "ib0,ib1", "",
+	  "a+b:n[0-7] a+c:n[8-15]", "a:ib0 b:ib1 c:ib1", "", "" },
 	{ "one device", "a Nodes=n[0-7]\nb Nodes=n[7-15]\n", "ib0", "",
 	  "a:n[0-7] b:n[8-15]", "a:- b:-",
 	  "topology: node n7 is on leaf switches a and b: the first is used",
@@ -348,11 +349,11 @@ T_TEST("rails come from the file or from Slurm's topology")
 		print_lines(rails[i].topology, text);
 		len = strlen(text);
 		snprintf(text + len, sizeof(text) - len,
-			 NP_TOPO_RAILS "%s\nrails.conf\n%s",
-			 rails[i].devices, rails[i].file);
+			 NP_TOPO_RAILS "%s\nrails.conf\n%s", rails[i].devices,
+			 rails[i].file);
 		a = make(&s, NULL, text, false);
-		T_ROW(rails[i].name, a && !strcmp(a->rails_error.text,
-						  rails[i].error));
+		T_ROW(rails[i].name,
+		      a && !strcmp(a->rails_error.text, rails[i].error));
 		again = make(&s, a, text, false);
 		T_ROW("not parsed again", again == a);
 		np_cluster_map_unref(again);
@@ -366,14 +367,14 @@ T_TEST("rails come from the file or from Slurm's topology")
 				a->leaves->name[k], some_hosts(a, &nodes));
 		}
 		for (size_t k = 0; a && k < a->leaves->n_switches; k++) {
-			const char *rail = a->leaves->rail_name
-						   [a->leaves->rail[k]];
+			const char *rail =
+				a->leaves->rail_name[a->leaves->rail[k]];
 
 			sprintf(on + strlen(on), "%s%s:%s", k ? " " : "",
 				a->leaves->switch_name[k], rail ? rail : "-");
 		}
 		T_ROW(rails[i].name, !strcmp(got, rails[i].leaves) &&
-		      !strcmp(on, rails[i].switches));
+					     !strcmp(on, rails[i].switches));
 		T_ROW(rails[i].name,
 		      a && !strcmp(a->warning.text, rails[i].warning));
 		np_cluster_map_unref(a);
@@ -406,12 +407,15 @@ T_TEST("topologies as Slurm forgives them, and several of them")
 		T_ROW(topologies[i].name,
 		      a && !strcmp(a->warning.text, topologies[i].annotation));
 		for (size_t k = 0; a && k < a->n_parts; k++)
-			T_ROW(topologies[i].name, a->part[k].no_leaves ==
-			      jobs_are_left_alone(a, a->part[k].name));
-		T_ROW(topologies[i].name, a && (!topologies[i].no_leaves ||
-		      jobs_are_left_alone(a, topologies[i].no_leaves)));
-		T_ROW(topologies[i].name, a && (topologies[i].no_leaves ||
-		      !jobs_are_left_alone(a, "big")));
+			T_ROW(topologies[i].name,
+			      a->part[k].no_leaves ==
+				      jobs_are_left_alone(a, a->part[k].name));
+		T_ROW(topologies[i].name,
+		      a && (!topologies[i].no_leaves ||
+			    jobs_are_left_alone(a, topologies[i].no_leaves)));
+		T_ROW(topologies[i].name,
+		      a && (topologies[i].no_leaves ||
+			    !jobs_are_left_alone(a, "big")));
 		np_cluster_map_unref(a);
 	}
 	some_slurm_free(&s);
@@ -490,7 +494,8 @@ T_TEST("a zoo of nodes")
 	node_info_msg_t nodes = { .record_count = NP_CLUSTER_MAP_MAX_KINDS + 10,
 				  .node_array = node };
 	int32_t every[] = { 0, NP_CLUSTER_MAP_MAX_KINDS + 9, -1 };
-	partition_info_t part = { .name = (char *)"p", .node_inx = every,
+	partition_info_t part = { .name = (char *)"p",
+				  .node_inx = every,
 				  .flags = PART_FLAG_DEFAULT };
 	partition_info_msg_t parts = { .record_count = 1,
 				       .partition_array = &part };
@@ -504,7 +509,8 @@ T_TEST("a zoo of nodes")
 
 	for (uint32_t i = 0; i < nodes.record_count; i++) {
 		snprintf(name[i], sizeof(name[i]), "n%u", i);
-		node[i] = (node_info_t){ .name = name[i], .cpus = 4,
+		node[i] = (node_info_t){ .name = name[i],
+					 .cpus = 4,
 					 .real_memory = 100 + i };
 	}
 	T_CHECK(!np_cluster_map_make(NULL, &nodes, &parts, "", false, &map,

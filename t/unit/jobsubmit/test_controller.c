@@ -14,16 +14,21 @@ static const struct {
 	bool alone;
 } hosts[] = {
 	{ "the only one", "ctl", { "ctl" }, 0, true },
-	{ "the only one need not know its name", "localhost", { "ctl" }, 0,
+	{ "the only one need not know its name",
+	  "localhost",
+	  { "ctl" },
+	  0,
 	  true },
 	{ "the primary", "a", { "a", "b" }, 0, false },
 	{ "a standby", "b", { "a", "b" }, 1, false },
 	{ "the last of three", "c", { "a", "b", "c" }, 2, false },
 	{ "one has a domain here", "b.example.org", { "a", "b" }, 1, false },
 	{ "one has a domain there", "b", { "a.x", "b.x" }, 1, false },
-	{ "another domain is another host", "b.x", { "a.x", "b.y" }, -1,
-	  false },
-	{ "a name that only begins like it", "ctl", { "ctl1", "ctl2" }, -1,
+	{ "another domain is another host", "b.x", { "a.x", "b.y" }, -1, false },
+	{ "a name that only begins like it",
+	  "ctl",
+	  { "ctl1", "ctl2" },
+	  -1,
 	  false },
 	{ "a host that is not named", "login", { "a", "b" }, -1, false },
 };
@@ -60,8 +65,8 @@ static const struct {
 	{ "nothing said", NULL, 0, false, false },
 	{ "jobs are private", "select/cons_tres", PRIVATE_DATA_JOBS, false,
 	  true },
-	{ "other things are private", "select/cons_tres",
-	  PRIVATE_DATA_USAGE, false, false },
+	{ "other things are private", "select/cons_tres", PRIVATE_DATA_USAGE,
+	  false, false },
 };
 
 T_TEST("what kind of cluster it is")
@@ -70,7 +75,8 @@ T_TEST("what kind of cluster it is")
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(kinds); i++) {
 		slurm_conf_t conf = {
-			.control_machine = one, .control_cnt = 1,
+			.control_machine = one,
+			.control_cnt = 1,
 			.select_type = (char *)kinds[i].select_type,
 			.private_data = kinds[i].private_data,
 		};

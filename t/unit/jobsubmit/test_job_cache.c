@@ -18,8 +18,8 @@ T_TEST("a job is remembered as long as it is asked for")
 	T_CHECK(np_job_cache_add(m, 7) == cached);
 	T_CHECK(np_job_cache_find(m, 7) == cached);
 	np_job_cache_sweep(m);
-	T_ROW("asked for since the last sweep", np_job_cache_find(m,
-								  7) == cached);
+	T_ROW("asked for since the last sweep",
+	      np_job_cache_find(m, 7) == cached);
 	np_job_cache_add(m, 8);
 	np_job_cache_sweep(m);
 	T_ROW("not asked for since", !np_job_cache_find(m, 7));
@@ -62,8 +62,8 @@ T_TEST("a user whose changes come first too often rests")
 		      np_job_cache_ignores(m, 7, 1001) == passes[i].rests);
 		T_ROW(passes[i].name, n_rests == passes[i].rests);
 		T_ROW("others never", !np_job_cache_ignores(m, 8, 1001));
-		T_ROW("not for ever", !np_job_cache_ignores(m, 7,
-				1000 + NP_IGNORE_USER_SEC));
+		T_ROW("not for ever",
+		      !np_job_cache_ignores(m, 7, 1000 + NP_IGNORE_USER_SEC));
 		T_ROW("a clock that is set back",
 		      !np_job_cache_ignores(m, 7, 5));
 		np_job_cache_free(m);

@@ -78,8 +78,7 @@ static const struct {
 } jobs[] = {
 	{ "pending", left_alone, true, NP_JOB_READY, SHARES, 0, 0, "loud",
 	  true },
-	{ "running", runs, true, NP_JOB_RUNNING, SHARES, 1, 0, "loud",
-	  false },
+	{ "running", runs, true, NP_JOB_RUNNING, SHARES, 1, 0, "loud", false },
 	{ "completing", completes, true, NP_JOB_RUNNING, SHARES, 1, 0, "loud",
 	  false },
 	{ "suspended", suspended, true, NP_JOB_RUNNING, SHARES, 1, 0, "loud",
@@ -113,25 +112,23 @@ static const struct {
 	{ "in segments", in_segments, true, NP_JOB_READY,
 	  SHARES | NP_JOB_CONSTRAINT, 0, 0, "loud", true },
 #endif
-	{ "alone by its partition", exclusive_partition, true, NP_JOB_READY,
-	  0, 0, 0, "loud", true },
+	{ "alone by its partition", exclusive_partition, true, NP_JOB_READY, 0,
+	  0, 0, "loud", true },
 	{ "two partitions", two_partitions, true, NP_JOB_READY,
 	  NP_JOB_CONSTRAINT, 0, 0, "loud", true },
-	{ "with as long a list as is followed", long_enough, true,
-	  NP_JOB_READY, SHARES, 0, 0, "loud", true },
+	{ "with as long a list as is followed", long_enough, true, NP_JOB_READY,
+	  SHARES, 0, 0, "loud", true },
 	{ "with that and what we put behind it", long_with_ours, true,
 	  NP_JOB_READY, SHARES, 0, 0, "loud", true },
 	{ "with a longer list, which stays as it is", too_long, true,
 	  NP_JOB_READY, SHARES | NP_JOB_CONSTRAINT, 0, 0, "loud", false },
 	{ "a partition that is gone", no_partition, false },
-	{ "without a name, in the default partition", bare, true,
-	  NP_JOB_READY, SHARES, 0, -1, "", true },
-	{ "an application named in the annotation",
-	  named_in_note, true, NP_JOB_READY,
-	  SHARES, 0, 2, "quiet", true },
-	{ "a name that its user is not authorised to use",
-	  unproved, true, NP_JOB_READY,
-	  SHARES | NP_JOB_UNPROVED, 0, 0, "loud", true },
+	{ "without a name, in the default partition", bare, true, NP_JOB_READY,
+	  SHARES, 0, -1, "", true },
+	{ "an application named in the annotation", named_in_note, true,
+	  NP_JOB_READY, SHARES, 0, 2, "quiet", true },
+	{ "a name that its user is not authorised to use", unproved, true,
+	  NP_JOB_READY, SHARES | NP_JOB_UNPROVED, 0, 0, "loud", true },
 	{ "an application without profile", private_app, true, NP_JOB_READY,
 	  SHARES, 0, -1, "mine", true },
 };
@@ -157,8 +154,7 @@ T_TEST("what kind of job it is")
 			T_ROW(jobs[i].name, in->n_leaves == jobs[i].n_leaves);
 			T_ROW(jobs[i].name, in->profile == jobs[i].profile);
 			T_ROW(jobs[i].name, v.job[0].managed == jobs[i].ours);
-			T_ROW(jobs[i].name, !strcmp(v.job[0].app,
-						    jobs[i].app));
+			T_ROW(jobs[i].name, !strcmp(v.job[0].app, jobs[i].app));
 		}
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
@@ -183,11 +179,11 @@ T_TEST("arrays and their tasks")
 	T_CHECK(!some_jobs(&s, NULL, NULL, 0, &v));
 	T_CHECK(v.n_jobs == 2);
 	in = &v.snapshot->job[0];
-	T_ROW("the record", in->array == 7 && in->task == 3 &&
-	      in->tasks == 61);
-	T_ROW("the record", v.job[0].task == NP_JOB_ENTRY_NO_TASK &&
-	      v.job[0].n_tasks == NP_PLACEMENT_MAX_TASKS &&
-	      v.job[0].tasks[0] == 3 && v.job[0].tasks[31] == 34);
+	T_ROW("the record", in->array == 7 && in->task == 3 && in->tasks == 61);
+	T_ROW("the record",
+	      v.job[0].task == NP_JOB_ENTRY_NO_TASK &&
+		      v.job[0].n_tasks == NP_PLACEMENT_MAX_TASKS &&
+		      v.job[0].tasks[0] == 3 && v.job[0].tasks[31] == 34);
 	in = &v.snapshot->job[1];
 	T_ROW("a task", in->array == 7 && in->task == 2 && in->tasks == 1);
 	T_ROW("a task", v.job[1].task == 2 && !v.job[1].n_tasks);
@@ -206,15 +202,15 @@ static const struct {
 	{ "allocated", NODE_STATE_ALLOCATED, NP_NODE_FULL },
 	{ "down", NODE_STATE_DOWN, NP_NODE_UNAVAILABLE },
 	{ "drained", NODE_STATE_IDLE | NODE_STATE_DRAIN, NP_NODE_UNAVAILABLE },
-	{ "draining", NODE_STATE_ALLOCATED | NODE_STATE_DRAIN, NP_NODE_UNAVAILABLE },
+	{ "draining", NODE_STATE_ALLOCATED | NODE_STATE_DRAIN,
+	  NP_NODE_UNAVAILABLE },
 	{ "reserved for maintenance", NODE_STATE_IDLE | NODE_STATE_MAINT,
 	  NP_NODE_UNAVAILABLE },
-	{ "completing", NODE_STATE_IDLE | NODE_STATE_COMPLETING,
-	  NP_NODE_FULL },
+	{ "completing", NODE_STATE_IDLE | NODE_STATE_COMPLETING, NP_NODE_FULL },
 	{ "not answering for now", NODE_STATE_IDLE | NODE_STATE_NO_RESPOND,
 	  NP_NODE_FULL },
-	{ "asleep, but can be woken",
-	  NODE_STATE_IDLE | NODE_STATE_POWERED_DOWN, NP_NODE_IDLE },
+	{ "asleep, but can be woken", NODE_STATE_IDLE | NODE_STATE_POWERED_DOWN,
+	  NP_NODE_IDLE },
 	{ "of the future", NODE_STATE_FUTURE, NP_NODE_UNAVAILABLE },
 };
 
@@ -318,8 +314,7 @@ T_TEST("whose exclusions are whose, and whose begin time")
 				notes[i].written));
 		T_ROW(notes[i].name, entry->in_effect == notes[i].in_effect);
 		T_ROW(notes[i].name, entry->begin_sec == notes[i].begin_sec);
-		T_ROW(notes[i].name, in->eligible_sec ==
-		      notes[i].eligible_sec);
+		T_ROW(notes[i].name, in->eligible_sec == notes[i].eligible_sec);
 		T_ROW(notes[i].name, in->prior == notes[i].prior);
 		T_ROW(notes[i].name, in->prior_until_sec == notes[i].until);
 		if (in->prior == NP_PRIOR_RESTRICTED)
@@ -374,8 +369,8 @@ T_TEST("which jobs are new ones")
 		      !np_ctld_info_arrivals(&s.info, SOME_NOW - 5, &last_id,
 					     &a));
 		T_ROW(arrivals[i].name, last_id == j->job_id);
-		T_ROW(arrivals[i].name, np_arrivals_take(&a, SOME_UID) ==
-		      arrivals[i].arrived);
+		T_ROW(arrivals[i].name,
+		      np_arrivals_take(&a, SOME_UID) == arrivals[i].arrived);
 		free(a.of);
 		some_slurm_free(&s);
 	}

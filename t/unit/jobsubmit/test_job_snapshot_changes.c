@@ -94,12 +94,18 @@ static const struct {
 	struct np_change change;
 	const char *of_record, *of_task; /* user's part */
 } arrays[] = {
-	{ "of the array", { 7, ALL, SOME_UID, (char *)"n1",
-			    (char *)"n1,n[0-3]" }, "n1", "n1" },
-	{ "of one task", { 7, 2, SOME_UID, (char *)"n1",
-			   (char *)"n1,n[0-3]" }, "", "n1" },
-	{ "of a task by its own number", { 9, ALL, SOME_UID, (char *)"n1",
-					   (char *)"n1,n[0-3]" }, "", "n1" },
+	{ "of the array",
+	  { 7, ALL, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
+	  "n1",
+	  "n1" },
+	{ "of one task",
+	  { 7, 2, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
+	  "",
+	  "n1" },
+	{ "of a task by its own number",
+	  { 9, ALL, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
+	  "",
+	  "n1" },
 };
 
 T_TEST("changes of arrays and of tasks")
@@ -227,8 +233,8 @@ T_TEST("a note that was overwritten is remembered")
 				overwritten[i].user));
 		T_ROW(overwritten[i].name,
 		      v.job[0].in_effect == overwritten[i].in_effect);
-		T_ROW(overwritten[i].name, some_same(v.job[0].comment,
-						     overwritten[i].second));
+		T_ROW(overwritten[i].name,
+		      some_same(v.job[0].comment, overwritten[i].second));
 		np_job_snapshot_free(&v);
 		np_job_cache_free(cache);
 		some_slurm_free(&s);
@@ -290,8 +296,8 @@ T_TEST("who was overtaken was held back")
 		j->start_time = SOME_NOW - 1;
 		T_ROW(started[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
 		p = some_decision(&v);
-		T_ROW(started[i].name, np_outcome_of(p, 0)->held_sec ==
-		      started[i].held_sec);
+		T_ROW(started[i].name,
+		      np_outcome_of(p, 0)->held_sec == started[i].held_sec);
 		np_placement_free(p);
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);

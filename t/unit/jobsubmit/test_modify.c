@@ -22,8 +22,9 @@ static struct np_shared *new_shared(void)
 	T_CHECK(!np_shared_new(&conf, &d));
 	w[0] = (struct np_written){ .id = 7, .ours = strdup("n[0-3]") };
 	w[1] = (struct np_written){ .id = 8, .until_sec = UNTIL };
-	w[2] = (struct np_written){ .id = 9, .array = 6, .task = 2,
-				    .ours = strdup("n[4-7]") };
+	w[2] = (struct np_written){
+		.id = 9, .array = 6, .task = 2, .ours = strdup("n[4-7]")
+	};
 	np_shared_set_written(d, w, 3);
 	return d;
 }
@@ -242,8 +243,8 @@ T_TEST("what becomes of a change")
 		T_ROW(rows[i].name, !np_modify(shared, &d, SOME_UID));
 		T_ROW(rows[i].name, some_same(d.exc_nodes, rows[i].put));
 		T_ROW(rows[i].name, d.begin_time == rows[i].put_begin);
-		T_ROW(rows[i].name, some_same(d.admin_comment,
-					      rows[i].comment));
+		T_ROW(rows[i].name,
+		      some_same(d.admin_comment, rows[i].comment));
 		T_ROW(rows[i].name, np_shared_wait(shared, 0) == rows[i].woken);
 		c = np_shared_take_changes(shared, &n);
 		T_ROW(rows[i].name, n == rows[i].n);
@@ -251,13 +252,16 @@ T_TEST("what becomes of a change")
 			const struct np_change *w = &rows[i].want;
 
 			T_ROW(rows[i].name, c->id == w->id &&
-			      c->task == w->task && c->uid == SOME_UID);
-			T_ROW(rows[i].name, !c->exc_nodes == !w->exc_nodes &&
-			      some_same(c->exc_nodes, w->exc_nodes));
-			T_ROW(rows[i].name, some_same(c->passed_on, rows[i].put));
+						    c->task == w->task &&
+						    c->uid == SOME_UID);
+			T_ROW(rows[i].name,
+			      !c->exc_nodes == !w->exc_nodes &&
+				      some_same(c->exc_nodes, w->exc_nodes));
+			T_ROW(rows[i].name,
+			      some_same(c->passed_on, rows[i].put));
 			T_ROW(rows[i].name, c->begin_sec == w->begin_sec);
-			T_ROW(rows[i].name, c->passed_on_begin_sec ==
-			      rows[i].put_begin);
+			T_ROW(rows[i].name,
+			      c->passed_on_begin_sec == rows[i].put_begin);
 		}
 		np_change_list_free(c, n);
 		forget(&d);
@@ -326,12 +330,11 @@ T_TEST("changes by other users and administrators")
 		memset(list, 'n', sizeof(list));
 		list[others[i].length] = '\0';
 		describe(&d, "7", others[i].length ? list : "n8", 0, NULL);
-		T_ROW(others[i].name, !np_modify(shared, &d,
-						    others[i].uid));
-		T_ROW(others[i].name, !strstr(d.exc_nodes, "n[0-3]") !=
-		      others[i].ours);
-		T_ROW(others[i].name, np_shared_wait(shared, 0) ==
-		      others[i].woken);
+		T_ROW(others[i].name, !np_modify(shared, &d, others[i].uid));
+		T_ROW(others[i].name,
+		      !strstr(d.exc_nodes, "n[0-3]") != others[i].ours);
+		T_ROW(others[i].name,
+		      np_shared_wait(shared, 0) == others[i].woken);
 		c = np_shared_take_changes(shared, &n);
 		T_ROW(others[i].name, n == others[i].n);
 		np_change_list_free(c, n);
@@ -351,15 +354,14 @@ static const struct {
 	size_t n; /* changes of others */
 } own[] = {
 	{ "the thread's update", 0, "7", "n1", NOTE, true, false, 0, 0 },
-	{ "an update that a user has overtaken",
-	  0, "7", "n1", NOTE, true, true, EAGAIN, 0 },
+	{ "an update that a user has overtaken", 0, "7", "n1", NOTE, true, true,
+	  EAGAIN, 0 },
 	{ "another user's, just like it", 1, "7", "n1", NOTE, true, false, 0,
 	  1 },
 	{ "an administrator's list", 0, "7", "n2", "", true, false, 0, 1 },
 	{ "another job", 0, "8", "n1", "", true, false, 0, 1 },
-	{ "an update that is expected no more",
-	  0, "7", "n1", NOTE, false, false, EAGAIN,
-	  0 },
+	{ "an update that is expected no more", 0, "7", "n1", NOTE, false,
+	  false, EAGAIN, 0 },
 	{ "netprof release", 0, "7", "", "", false, false, 0, 1 },
 };
 
@@ -380,14 +382,14 @@ T_TEST("the thread's own updates are known")
 		}
 		np_shared_set_sending(shared, own[i].sending ? &s : NULL);
 		describe(&d, own[i].id, own[i].exc, 0, own[i].comment);
-		T_ROW(own[i].name, np_modify(shared, &d, geteuid() +
-					     own[i].uid_plus) == own[i].rc);
+		T_ROW(own[i].name,
+		      np_modify(shared, &d, geteuid() + own[i].uid_plus) ==
+			      own[i].rc);
 		np_shared_set_sending(shared, NULL);
 		c = np_shared_take_changes(shared, &n);
 		T_ROW(own[i].name, n == own[i].n + own[i].overtaken);
 		if (!own[i].n)
-			T_ROW(own[i].name, some_same(d.exc_nodes,
-						     own[i].exc));
+			T_ROW(own[i].name, some_same(d.exc_nodes, own[i].exc));
 		np_change_list_free(c, n);
 		forget(&d);
 		np_shared_free(shared);

@@ -69,10 +69,10 @@ T_TEST("lists are short")
 	}
 }
 
-static const char *const plain[MAX] = { "n0", "n1", "n2", "n9", "n10", "n11",
-					"x", "", "m1" };
-static const char *const zeros[MAX] = { "n00", "n01", "n02", "n09", "n10",
-					"n11", "n100" };
+static const char *const plain[MAX] = { "n0",  "n1", "n2", "n9", "n10",
+					"n11", "x",  "",   "m1" };
+static const char *const zeros[MAX] = { "n00", "n01", "n02", "n09",
+					"n10", "n11", "n100" };
 
 static const struct {
 	const char *name;
@@ -105,8 +105,7 @@ static const struct {
 	{ "half a range", plain, "n[1-]", -ENOENT, 0 },
 	{ "backwards", plain, "n[2-1]", -ENOENT, 0 },
 	{ "a comma at the end", plain, "n[0,]", -ENOENT, 0 },
-	{ "good, and then bad: nothing is set", plain, "n[0-1,x]", -ENOENT,
-	  0 },
+	{ "good, and then bad: nothing is set", plain, "n[0-1,x]", -ENOENT, 0 },
 	{ "far too long a number", plain, "n[0-99999999999]", -ENOENT, 0 },
 	{ "a bracket that ends before", plain, "n]0[1]", -ENOENT, 0 },
 };
@@ -120,8 +119,10 @@ T_TEST("ranges are read as ranges")
 
 		T_CHECK(!np_node_index_new((char **)parses[i].names,
 					   count(parses[i].names), &x));
-		T_ROW(parses[i].name, np_node_index_parse(x, parses[i].word,
-			strlen(parses[i].word), &got, &left) == parses[i].rc);
+		T_ROW(parses[i].name,
+		      np_node_index_parse(x, parses[i].word,
+					  strlen(parses[i].word), &got,
+					  &left) == parses[i].rc);
 		T_ROW(parses[i].name, got == parses[i].nodes);
 		np_node_index_free(x);
 	}
@@ -130,8 +131,7 @@ T_TEST("ranges are read as ranges")
 /* Eight nodes in a row, and eight in no row. */
 static const struct {
 	const char *name;
-	uint32_t
-		step; /* from the number of a node to that of the next, mod 8 */
+	uint32_t step; /* from the number of a node to that of the next, mod 8 */
 	const char *word;
 	size_t left;
 	int rc;
@@ -196,11 +196,11 @@ T_TEST("there and back")
 				np_bits_set(bits, k);
 		}
 		list = np_node_index_format(x, bits);
-		for (char *w = list; w && *w; ) {
+		for (char *w = list; w && *w;) {
 			size_t len = strcspn(w, "]") + 1;
 
-			wrong +=
-				np_node_index_parse(x, w, len, got, &left) != 0;
+			wrong += np_node_index_parse(x, w, len, got, &left) !=
+				 0;
 			w += len + (w[len] == ',');
 		}
 		wrong += memcmp(bits, got, sizeof(bits)) != 0;
@@ -223,8 +223,9 @@ static const struct {
 
 T_TEST("leaves that are closed")
 {
-	static const uint32_t group[] = { 0, 0, 1, 1, 2, 2, UINT32_MAX,
-					  UINT32_MAX, UINT32_MAX };
+	static const uint32_t group[] = { 0,	      0,	  1,
+					  1,	      2,	  2,
+					  UINT32_MAX, UINT32_MAX, UINT32_MAX };
 	struct np_node_index *x;
 
 	T_CHECK(!np_node_index_new((char **)plain, count(plain), &x));

@@ -1,7 +1,7 @@
 #include "t.h"
+#include "np_clock.h"
 #include "np_ctl.h"
 #include "np_placer.h"
-#include "np_clock.h"
 #include "some_slurm.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static struct {
 	struct np_placer_next next;
 	char store[512];
 	unsigned n_skipped, n_busy; /* lines about files; while others waited */
-	double loaded_sec; /* when it looked at the jobs; monotonic */
+	double loaded_sec;	    /* when it looked at the jobs; monotonic */
 } w;
 
 /* In place of Slurm's, which would ask slurmctld. */
@@ -80,14 +80,26 @@ void slurm_free_job_info_msg(job_info_msg_t *m)
 		free(m->job_array);
 	free(m);
 }
-void slurm_free_node_info_msg(node_info_msg_t *m) { (void)m; }
-void slurm_free_partition_info_msg(partition_info_msg_t *m) { (void)m; }
+void slurm_free_node_info_msg(node_info_msg_t *m)
+{
+	(void)m;
+}
+void slurm_free_partition_info_msg(partition_info_msg_t *m)
+{
+	(void)m;
+}
 
 /* One is before 26.05, one since. */
 void some_free_ctl_conf(void *c) __asm__("slurm_free_ctl_conf");
-void some_free_ctl_conf(void *c) { (void)c; }
+void some_free_ctl_conf(void *c)
+{
+	(void)c;
+}
 void some_free_conf(void *c) __asm__("slurm_free_conf");
-void some_free_conf(void *c) { (void)c; }
+void some_free_conf(void *c)
+{
+	(void)c;
+}
 
 /* Their other arguments differ from release to release. */
 int some_load_topo(void **out) __asm__("slurm_load_topo");
@@ -106,7 +118,10 @@ void some_print_topo(FILE *out)
 }
 
 void some_free_topo(void *m) __asm__("slurm_free_topo_info_msg");
-void some_free_topo(void *m) { (void)m; }
+void some_free_topo(void *m)
+{
+	(void)m;
+}
 
 /* A file is skipped: somebody submits in this moment. */
 static void on_said(const char *line)
@@ -124,8 +139,8 @@ static void on_said(const char *line)
 static void put_own(const char *from, const char *app)
 {
 	sh("mkdir -p users/%u && cp -r $D/own/%s users/%u/%s && "
-	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/%s/*", geteuid(),
-	   from, geteuid(), app, geteuid(), geteuid(), app);
+	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/%s/*",
+	   geteuid(), from, geteuid(), app, geteuid(), geteuid(), app);
 }
 
 static bool go_on(void *arg)
@@ -157,7 +172,8 @@ static void start(void)
 	T_CHECK(!mkdir(w.store, 0755));
 	sh("mkdir fabric && cp -r $D/fabric/hpc fabric && "
 	   "echo 'Store=%s' >netprof.conf && "
-	   "echo 'Placement=enforce' >>netprof.conf", w.store);
+	   "echo 'Placement=enforce' >>netprof.conf",
+	   w.store);
 	some_slurm(&w.slurm);
 	w.conf.control_cnt = 1;
 	w.conf.control_machine = &host;

@@ -29,8 +29,8 @@ static const struct {
 	{ "the first", "MaxSlowdown=5%\n", true, 0.05, "" },
 	{ "the same is no news", NULL, false, 0.05, "" },
 	{ "a change", "MaxSlowdown=20%\n", true, 0.2, "" },
-	{ "a broken one changes nothing", "Store=/s\nMaxSlowdown=much\n",
-	  false, 0.2, ":2: MaxSlowdown=much" },
+	{ "a broken one changes nothing", "Store=/s\nMaxSlowdown=much\n", false,
+	  0.2, ":2: MaxSlowdown=much" },
 	{ "and is reported again at the next look", NULL, false, 0.2,
 	  ":2: MaxSlowdown=much" },
 	{ "corrected", "Store=/s\nMaxSlowdown=7%\n", true, 0.07, "" },
@@ -54,8 +54,8 @@ T_TEST("edits are followed, and broken ones reported")
 		T_ROW(name, t_close(s.conf.place.max_slowdown,
 				    edits[i].max_slowdown, 1e-9));
 		T_ROW(name, *edits[i].trouble ?
-		      !!strstr(s.trouble.text, edits[i].trouble) :
-		      !s.trouble.text[0]);
+				    !!strstr(s.trouble.text, edits[i].trouble) :
+				    !s.trouble.text[0]);
 	}
 	put(NULL);
 	T_CHECK(!np_settings_refresh(&s));
@@ -81,8 +81,8 @@ T_TEST("settings make a policy")
 {
 	struct np_app_index *index = NULL;
 
-	T_CHECK(np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, NULL,
-				 &index) == 0);
+	T_CHECK(np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, NULL, &index) ==
+		0);
 	snprintf(file, sizeof(file), "%s/policy.conf", t_tmpdir());
 	setenv("NETPROF_CONF", file, 1);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(policies); i++) {

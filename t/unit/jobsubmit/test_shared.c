@@ -29,8 +29,10 @@ T_TEST("what the thread sends is known while it does")
 	pthread_mutex_lock(&d->lock);
 	T_CHECK(d->sending == &s);
 	T_CHECK(!np_changes_overtake(d->changes, &s));
-	np_changes_put(d->changes, &(struct np_change){
-		.id = 12, .uid = SOME_UID, .task = NP_CHANGE_ALL });
+	np_changes_put(d->changes,
+		       &(struct np_change){ .id = 12,
+					    .uid = SOME_UID,
+					    .task = NP_CHANGE_ALL });
 	T_CHECK(np_changes_overtake(d->changes, &s));
 	pthread_mutex_unlock(&d->lock);
 	np_shared_set_sending(d, NULL);
@@ -45,22 +47,25 @@ T_TEST("what was written to a job, or to a task")
 	const struct np_written *got;
 
 	T_CHECK(!np_shared_find_written(d, 12, NP_CHANGE_ALL));
-	w[0] = (struct np_written){ .id = 12, .array = 12, .ours = strdup("a"),
+	w[0] = (struct np_written){ .id = 12,
+				    .array = 12,
+				    .ours = strdup("a"),
 				    .task = NP_JOB_ENTRY_NO_TASK };
 	w[1] = (struct np_written){ .id = 14, .until_sec = 99 };
-	w[2] = (struct np_written){ .id = 15, .array = 12, .task = 3,
-				    .ours = strdup("b") };
+	w[2] = (struct np_written){
+		.id = 15, .array = 12, .task = 3, .ours = strdup("b")
+	};
 	np_shared_set_written(d, w, 3);
 	got = np_shared_find_written(d, 14, NP_CHANGE_ALL);
 	T_ROW("a job", got && got->until_sec == 99 && !got->ours);
 	got = np_shared_find_written(d, 12, NP_CHANGE_ALL);
 	T_ROW("an array", got && some_same(got->ours, "a"));
 	got = np_shared_find_written(d, 12, 3);
-	T_ROW("a task with a record of its own", got &&
-	      some_same(got->ours, "b"));
+	T_ROW("a task with a record of its own",
+	      got && some_same(got->ours, "b"));
 	got = np_shared_find_written(d, 12, 4);
-	T_ROW("a task that is still in the array's", got &&
-	      some_same(got->ours, "a"));
+	T_ROW("a task that is still in the array's",
+	      got && some_same(got->ours, "a"));
 	T_ROW("no such job", !np_shared_find_written(d, 13, NP_CHANGE_ALL));
 	np_shared_set_written(d, NULL, 0);
 	T_ROW("nothing any more",
@@ -123,9 +128,13 @@ T_TEST("what was admitted is carried over")
 		s[i] = some_decision_of(&slurm, &v[i]);
 	for (int i = 0; i < 2; i++) {
 		struct np_job j = {
-			.owner = SOME_UID, .state = NP_JOB_READY, .tasks = 1,
-			.mode = NP_MODE_ENFORCE, .nodes_min = 16,
-			.profile = 0, .submit_sec = SOME_NOW,
+			.owner = SOME_UID,
+			.state = NP_JOB_READY,
+			.tasks = 1,
+			.mode = NP_MODE_ENFORCE,
+			.nodes_min = 16,
+			.profile = 0,
+			.submit_sec = SOME_NOW,
 			.candidates = s[i]->set[0],
 		};
 

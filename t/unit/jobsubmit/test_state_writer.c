@@ -72,8 +72,8 @@ T_TEST("the state of placement")
 	some_job(&s, 4, "unknown");
 	state = state_of(&s);
 	T_CHECK(state.date == SOME_NOW && state.decide_sec == .5);
-	T_CHECK(!strcmp(state.cluster, "c") && !strcmp(state.controller,
-						       "ctl"));
+	T_CHECK(!strcmp(state.cluster, "c") &&
+		!strcmp(state.controller, "ctl"));
 	T_CHECK(state.n_profiles == 3);
 	T_CHECK(state.n_leaves == SOME_LEAVES);
 	T_CHECK(!strcmp(state.leaf[0].name, "leaf0"));
@@ -85,7 +85,8 @@ T_TEST("the state of placement")
 	      state.n_jobs == 3 && !job(&state, 4) && !job(&state, 20));
 	j = job(&state, 30);
 	T_ROW("one that runs", j && !j->pending && j->known &&
-	      some_same(j->leaves, "leaf0") && j->start == SOME_NOW - 50);
+				       some_same(j->leaves, "leaf0") &&
+				       j->start == SOME_NOW - 50);
 	j = job(&state, 5);
 	T_ROW("one that harms nobody",
 	      j && j->pending && some_same(j->action, "unrestricted") &&
@@ -119,8 +120,8 @@ T_TEST("the state of nothing")
 	some_slurm_free(&s);
 }
 
-static unsigned
-lines(const struct np_job_snapshot *v, struct np_job_cache *cache)
+static unsigned lines(const struct np_job_snapshot *v,
+		      struct np_job_cache *cache)
 {
 	struct np_placement *p = some_decision(v);
 	unsigned before = some_n_logged(), n;
@@ -225,10 +226,11 @@ T_TEST("denied names are in the state")
 	}
 	j = job(&state, 30);
 	T_ROW("it is no load", j && !j->known && state.leaf[0].n_jobs == 1 &&
-	      !state.leaf[0].n_known);
+				       !state.leaf[0].n_known);
 	j = job(&state, 10);
-	T_ROW("it is ignored", j && some_same(j->action, "none") &&
-	      strstr(j->text, "is not authorised to use that"));
+	T_ROW("it is ignored",
+	      j && some_same(j->action, "none") &&
+		      strstr(j->text, "is not authorised to use that"));
 	j = job(&state, 12);
 	T_ROW("another user's is moved by nobody, as loud does not count",
 	      j && !strcmp(j->action, "unrestricted"));
@@ -338,7 +340,8 @@ T_TEST("a trouble is logged once, also one without words")
 	/* Without words it is none the less a failure. */
 	T_CHECK(strstr(make_pass(&logged, -ENOMEM, ""), strerror(ENOMEM)));
 	T_CHECK(some_n_errors() == errors + 2 && some_n_logged() == infos);
-	T_CHECK(!strcmp(make_pass(&logged, 0, ""), "netprof: placement works fully again"));
+	T_CHECK(!strcmp(make_pass(&logged, 0, ""),
+			"netprof: placement works fully again"));
 	make_pass(&logged, 0, "");
 	T_CHECK(some_n_logged() == infos + 1);
 }

@@ -123,8 +123,10 @@ T_TEST("that it hangs is reported after a while")
 	T_CHECK(settles());
 	hang();
 	T_CHECK(!look() && find("fft") >= 0);
-	T_ROW(w.trouble.text, strstr(w.trouble.text, "has not answered for ") &&
-	      strstr(w.trouble.text, " s: decisions use the profiles read before"));
+	T_ROW(w.trouble.text,
+	      strstr(w.trouble.text, "has not answered for ") &&
+		      strstr(w.trouble.text,
+			     " s: decisions use the profiles read before"));
 	T_CHECK(gets_well());
 	stop();
 }
@@ -136,8 +138,8 @@ T_TEST("and in the end nothing counts as known")
 	hang();
 	for (int i = 0; i < 2; i++)
 		T_CHECK(!look() && find("fft") < 0 && w.known.table);
-	T_ROW(w.trouble.text, strstr(w.trouble.text,
-				     "all applications count as unknown"));
+	T_ROW(w.trouble.text,
+	      strstr(w.trouble.text, "all applications count as unknown"));
 	T_ROW("until it is back", gets_well());
 	stop();
 }
@@ -153,8 +155,9 @@ T_TEST("a store that hangs from the beginning")
 
 T_TEST("nobody waits to write into it")
 {
-	struct np_pass_output l = { .mode = 0640, .has_state = true,
-			     .state = { .date = 1.7e9 } };
+	struct np_pass_output l = { .mode = 0640,
+				    .has_state = true,
+				    .state = { .date = 1.7e9 } };
 	struct np_pass_output other = l;
 	struct np_state state;
 
@@ -198,7 +201,8 @@ T_TEST("a proxy whose store hangs is freed when that answers")
 	n = n_threads();
 	sem_post(&w.go_on);
 	/* That of an earlier test may end as well. */
-	while ((n_threads() >= n || atomic_load(&w.hang)) && np_mono_sec() < end)
+	while ((n_threads() >= n || atomic_load(&w.hang)) &&
+	       np_mono_sec() < end)
 		usleep(1000);
 	T_ROW("its thread ends", n_threads() < n && !atomic_load(&w.hang));
 }

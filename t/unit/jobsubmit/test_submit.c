@@ -99,14 +99,16 @@ T_TEST("what a submission becomes")
 		some_text(&d.exc_nodes, rows[i].exc);
 		some_text(&d.admin_comment, rows[i].comment);
 		some_text(&d.partition, rows[i].partition ? rows[i].partition :
-			  rows[i].how & EMPTY ? "batch" : NULL);
+					rows[i].how & EMPTY ? "batch" :
+							      NULL);
 		d.begin_time = rows[i].begin;
 		np_submit(s.shared, &d, SOME_NOW, rows[i].how & STARTING);
 		T_ROW(rows[i].name, some_same(d.exc_nodes, rows[i].want_exc));
-		T_ROW(rows[i].name, some_same(d.admin_comment,
-					      rows[i].want_comment));
-		T_ROW(rows[i].name, d.begin_time == (rows[i].want_begin ?
-			rows[i].want_begin : rows[i].begin));
+		T_ROW(rows[i].name,
+		      some_same(d.admin_comment, rows[i].want_comment));
+		T_ROW(rows[i].name,
+		      d.begin_time == (rows[i].want_begin ? rows[i].want_begin :
+							    rows[i].begin));
 		some_desc_free(&d);
 		tear_down(&s);
 	}
@@ -280,8 +282,8 @@ T_TEST("arrays, however they are written")
 		some_desc(&d, "loud");
 		d.array_inx = (char *)arrays[i].inx;
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(arrays[i].name, (d.begin_time > SOME_NOW) ==
-		      arrays[i].waits);
+		T_ROW(arrays[i].name,
+		      (d.begin_time > SOME_NOW) == arrays[i].waits);
 		some_desc_free(&d);
 		tear_down(&s);
 	}

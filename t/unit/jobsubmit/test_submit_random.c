@@ -2,9 +2,9 @@
  * Jobs submitted one by one between two decisions, in random worlds: the first
  * half of the jobs is decided on together, the rest comes later.
  */
+#include "t.h"
 #include "np_placement.h"
 #include "random_toy.h"
-#include "t.h"
 
 #include <string.h>
 
@@ -18,8 +18,11 @@ static void stand_in(struct world *w, size_t i)
 
 	memset(j, 0, sizeof(*j));
 	j->in = (struct np_job){
-		.id = 99, .profile = NP_PROFILE_UNKNOWN, .tasks = 1,
-		.nodes_min = 1, .state = NP_JOB_WAITING,
+		.id = 99,
+		.profile = NP_PROFILE_UNKNOWN,
+		.tasks = 1,
+		.nodes_min = 1,
+		.state = NP_JOB_WAITING,
 	};
 	for (uint32_t k = 0; k < w->n_nodes; k++)
 		np_bits_set(j->candidates, k);
@@ -117,8 +120,7 @@ T_TEST("jobs submitted one by one stay apart and have enough nodes")
 		for (size_t a = from; a < world.n_jobs; a++) {
 			const struct np_outcome *v = &outcome[a];
 
-			if (!rw_bound(&world, a, v) ||
-			    v->action == NP_ACT_HOLD)
+			if (!rw_bound(&world, a, v) || v->action == NP_ACT_HOLD)
 				continue;
 			restricted += v->action == NP_ACT_RESTRICT;
 			if (!apart(&world, a, &pairs))

@@ -148,8 +148,8 @@ T_TEST("a name that only its user vouches for")
 		for (int k = 0; k < 2; k++)
 			np_submit(s.shared, &d[k], SOME_NOW, false);
 		T_ROW(words[i].name, d[0].begin_time <= SOME_NOW);
-		T_ROW(words[i].name, (d[1].begin_time > SOME_NOW) ==
-		      words[i].waits);
+		T_ROW(words[i].name,
+		      (d[1].begin_time > SOME_NOW) == words[i].waits);
 		some_desc_free(&d[0]);
 		some_desc_free(&d[1]);
 		tear_down(&s);
@@ -262,11 +262,12 @@ T_TEST("texts that Slurm would refuse later")
 		d.environment = env;
 		d.env_size = 1;
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(hostile[i].name, !d.begin_time && (!d.exc_nodes ||
-							 !strcmp(d.exc_nodes,
-								 text)));
-		T_ROW(hostile[i].name, !d.admin_comment ||
-		      !strcmp(d.admin_comment, "netprof{app=soft}"));
+		T_ROW(hostile[i].name,
+		      !d.begin_time &&
+			      (!d.exc_nodes || !strcmp(d.exc_nodes, text)));
+		T_ROW(hostile[i].name,
+		      !d.admin_comment ||
+			      !strcmp(d.admin_comment, "netprof{app=soft}"));
 		some_desc_free(&d);
 		tear_down(&s);
 		free(text);

@@ -47,8 +47,8 @@ T_TEST("the thread waits for who was let in")
 		for (int k = 0; k < (let_in[i].waits ? 1 : 10); k++)
 			least = fmin(least, sec_until_seen(let_in[i].how,
 							   let_in[i].app));
-		T_ROW(let_in[i].name, let_in[i].waits ==
-		      (least > NP_SHARED_IN_FLIGHT_SEC / 2));
+		T_ROW(let_in[i].name,
+		      let_in[i].waits == (least > NP_SHARED_IN_FLIGHT_SEC / 2));
 	}
 }
 

@@ -358,10 +358,11 @@ static void again(size_t i, struct some_slurm *s, slurm_job_info_t *j,
 	if (u->begin_sec)
 		j->eligible_time = u->begin_sec;
 	T_ROW(rows[i].name, !some_jobs(s, NULL, NULL, 0, &v));
-	T_ROW(rows[i].name, !np_update_make(&v, 0, &rows[i].outcome,
-					    false, &next));
+	T_ROW(rows[i].name,
+	      !np_update_make(&v, 0, &rows[i].outcome, false, &next));
 	T_ROW(rows[i].name, !next.exc_nodes && !next.comment &&
-	      !next.begin_sec && same(next.ours, rows[i].ours));
+				    !next.begin_sec &&
+				    same(next.ours, rows[i].ours));
 	np_update_clear(&next);
 	np_job_snapshot_free(&v);
 }
@@ -379,8 +380,7 @@ T_TEST("what is written for an outcome, and that once")
 		j = some_job(&s, 7, "loud");
 		set(&s, j, rows[i].exc, rows[i].comment, rows[i].eligible);
 		T_ROW(rows[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
-		rc = np_update_make(&v, 0, &rows[i].outcome, rows[i].force,
-				    &u);
+		rc = np_update_make(&v, 0, &rows[i].outcome, rows[i].force, &u);
 		T_ROW(rows[i].name, rc == rows[i].rc);
 		T_ROW(rows[i].name, same(u.exc_nodes, rows[i].want_exc));
 		/* With anything goes the note, for np_modify() to know it. */
@@ -412,5 +412,5 @@ T_TEST("errors of an update of a job that started or ended")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(errors); i++)
 		T_ROW(errors[i].name, np_update_too_late(errors[i].error) ==
-		      errors[i].too_late);
+					      errors[i].too_late);
 }

@@ -1,6 +1,6 @@
 #include "t.h"
-#include "np_store_reader.h"
 #include "np_clock.h"
+#include "np_store_reader.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>

@@ -11,7 +11,7 @@ static int32_t profile_of(const struct world *w, size_t job)
 				w->app_owner[j->profile] == j->owner))
 		return j->profile;
 	return j->state == NP_JOB_RUNNING ? w->policy.unknown_as :
-	       NP_PROFILE_UNKNOWN;
+					    NP_PROFILE_UNKNOWN;
 }
 
 static uint64_t leaves_of(const struct world *w, size_t job)
@@ -49,8 +49,7 @@ static double load(const struct world *w, size_t victim, size_t co)
 	if (v < 0 || x < 0)
 		return 0;
 	d = w->slow[NP_CONTACT_LEAF][v][x];
-	if (w->job[victim].in.flags & w->job[co].in.flags &
-	    NP_JOB_SHARES_NODES)
+	if (w->job[victim].in.flags & w->job[co].in.flags & NP_JOB_SHARES_NODES)
 		d = fmax(d, w->slow[NP_CONTACT_NODE][v][x]);
 	if (spans(w, victim) && spans(w, co))
 		d = fmax(d, w->slow[NP_CONTACT_UPLINK][v][x]);
@@ -138,9 +137,9 @@ bool o_ours(const struct world *w, size_t job)
 
 	return j->state != NP_JOB_RUNNING && j->mode >= NP_MODE_PREFER &&
 	       profile_of(w, job) >= 0 &&
-	       !(j->flags & (NP_JOB_NODELIST | NP_JOB_RESERVATION |
-			     NP_JOB_HETEROGENEOUS | NP_JOB_CONSTRAINT |
-			     NP_JOB_CHANGING)) &&
+	       !(j->flags &
+		 (NP_JOB_NODELIST | NP_JOB_RESERVATION | NP_JOB_HETEROGENEOUS |
+		  NP_JOB_CONSTRAINT | NP_JOB_CHANGING)) &&
 	       j->eligible_sec - w->now_sec <= NP_PLACEMENT_HORIZON_SEC;
 }
 

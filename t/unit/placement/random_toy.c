@@ -21,8 +21,7 @@ static void make_apps(struct world *w, uint64_t *seed)
 	for (int k = 0; k < NP_N_CONTACTS; k++)
 		for (size_t a = 0; a < w->n_apps; a++)
 			for (size_t b = 0; b < w->n_apps; b++)
-				w->slow[k][a][b] =
-					slow[w_random(seed, 8)];
+				w->slow[k][a][b] = slow[w_random(seed, 8)];
 }
 
 static void make_leaves(struct world *w, uint64_t *seed)
@@ -61,8 +60,18 @@ static void make_running(struct world *w, uint64_t *seed, struct w_job *j,
 static void make_pending(struct world *w, uint64_t *seed, struct w_job *j)
 {
 	static const uint32_t flags[] = {
-		0, 0, 0, 0, 0, 0, 0, NP_JOB_SPANS, NP_JOB_NODELIST,
-		NP_JOB_RESERVATION, NP_JOB_HETEROGENEOUS, NP_JOB_CONSTRAINT,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		NP_JOB_SPANS,
+		NP_JOB_NODELIST,
+		NP_JOB_RESERVATION,
+		NP_JOB_HETEROGENEOUS,
+		NP_JOB_CONSTRAINT,
 		NP_JOB_CHANGING,
 	};
 
@@ -73,8 +82,8 @@ static void make_pending(struct world *w, uint64_t *seed, struct w_job *j)
 	j->in.switches = w_random(seed, 6) ? 0 : 1 + w_random(seed, 2);
 	j->in.priority = w_random(seed, 4);
 	j->in.partition = (uint16_t)w_random(seed, 2);
-	j->in.eligible_sec = w_random(seed, 8) ? 0 :
-			     1000 + (int64_t)w_random(seed, 100);
+	j->in.eligible_sec =
+		w_random(seed, 8) ? 0 : 1000 + (int64_t)w_random(seed, 100);
 	j->in.held_sec = w_random(seed, 10) ? w_random(seed, 3000) : 4000;
 	for (uint32_t i = 0; i < w->n_nodes; i++)
 		if (j->in.partition == 0 || i % 7)
@@ -98,8 +107,8 @@ void rw_make(struct world *w, uint64_t number, bool modes)
 	make_apps(w, &seed);
 	make_leaves(w, &seed);
 	if (!w_random(&seed, 8))
-		w->policy.unknown_as = (int32_t)
-			w_random(&seed, (uint32_t)w->n_apps);
+		w->policy.unknown_as =
+			(int32_t)w_random(&seed, (uint32_t)w->n_apps);
 	running = w_random(&seed, 10);
 	n = running + 1 + w_random(&seed, 14);
 	for (size_t i = 0; i < n; i++) {
@@ -109,10 +118,12 @@ void rw_make(struct world *w, uint64_t number, bool modes)
 		j->in.id = (uint32_t)(100 + i);
 		j->in.owner = w_random(&seed, 3);
 		j->in.mode = modes ? (enum np_mode)w_random(&seed, 4) :
-			     NP_MODE_ENFORCE;
+				     NP_MODE_ENFORCE;
 		j->in.submit_sec = 900 + w_random(&seed, 90);
-		j->in.profile = w_random(&seed, 10) ? (int32_t)w_random(&seed,
-				(uint32_t)w->n_apps) : NP_PROFILE_UNKNOWN;
+		j->in.profile =
+			w_random(&seed, 10) ?
+				(int32_t)w_random(&seed, (uint32_t)w->n_apps) :
+				NP_PROFILE_UNKNOWN;
 		j->in.flags = w_random(&seed, 3) ? 0 : NP_JOB_SHARES_NODES;
 		if (!w_random(&seed, 4))
 			j->in.flags |= NP_JOB_UNPROVED;
@@ -127,8 +138,7 @@ void rw_make(struct world *w, uint64_t number, bool modes)
 bool rw_bound(const struct world *w, size_t job, const struct np_outcome *v)
 {
 	return o_ours(w, job) && w->job[job].in.mode == NP_MODE_ENFORCE &&
-	       v->action != NP_ACT_NONE &&
-	       v->cause.why != NP_WHY_HOLD_EXPIRED;
+	       v->action != NP_ACT_NONE && v->cause.why != NP_WHY_HOLD_EXPIRED;
 }
 
 const char *rw_row(const char *what, uint64_t number)

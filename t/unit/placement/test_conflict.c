@@ -73,7 +73,7 @@ T_TEST("two jobs meet where they touch, at the worst place")
 		t = table(c, .01);
 		T_ROW(rows[i].name,
 		      t_close(np_slowdowns_between(t, 0, 1, rows[i].share,
-						rows[i].span),
+						   rows[i].span),
 			      rows[i].want, .01));
 		np_slowdowns_unref(t);
 		np_conflict_free(c);
@@ -159,13 +159,15 @@ T_TEST("a handle can be given to another profile")
 	after = table(c, .01);
 	T_CHECK(after->n == 2);
 	T_CHECK(after->profile[1].owner == 3 && after->profile[1].trusted);
-	T_ROW("nothing is known of it yet", !after->profile[1].complete &&
-	      np_slowdowns_between(after, 0, 1, true, true) == 0);
+	T_ROW("nothing is known of it yet",
+	      !after->profile[1].complete &&
+		      np_slowdowns_between(after, 0, 1, true, true) == 0);
 	T_ROW("what is known of others stays",
-	      fabs(np_slowdowns_between(after, 0, 0, false, false) - .5) < 1e-4);
+	      fabs(np_slowdowns_between(after, 0, 0, false, false) - .5) <
+		      1e-4);
 	T_ROW("who has the former table still has it",
 	      before->profile[1].owner == 2 &&
-	      np_slowdowns_between(before, 0, 1, true, true) > .4);
+		      np_slowdowns_between(before, 0, 1, true, true) > .4);
 	T_CHECK(np_conflict_predict(c, NULL, 0, SIZE_MAX) == 0);
 	T_ROW("three pairs with three contacts were predicted again",
 	      a.n == 12 + 9);

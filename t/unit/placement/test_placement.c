@@ -270,13 +270,16 @@ static const struct {
 	  "1=any" },
 	{ "nodes of one leaf that differ on the other rail may take both",
 	  "leaf a 8;" APPS "switch x r1 0-3; switch y r1 4-7; loads X r1;"
-	  "run 9 Y a:1; job 1 X 2", "1=a+y" },
+	  "run 9 Y a:1; job 1 X 2",
+	  "1=a+y" },
 	{ "but not if both load the rail on which they are the same",
 	  "leaf a 8;" APPS "switch x r1 0-3; switch y r1 4-7;"
-	  "run 9 Y a:1; job 1 X 2", "1=hold" },
+	  "run 9 Y a:1; job 1 X 2",
+	  "1=hold" },
 	{ "--switches counts switches of the first rail",
 	  TWO "switch x r1 0-1 4-5; switch y r1 2-3 6-7;"
-	  "run 9 H a:1; job 1 X 4 switches=1", "1=any" },
+	      "run 9 H a:1; job 1 X 4 switches=1",
+	  "1=any" },
 	{ "jobs of one kind that conflict are kept apart on either rail",
 	  TWO CROSSED "both X X .3; job 1 X 2; job 2 X 2; job 3 X 2",
 	  "1=a+x 2=b+y 3=hold" },

@@ -24,8 +24,8 @@ static const struct {
 	uint32_t job;
 	const char *want;
 } texts[] = {
-	{ "it would be slowed by a running job",
-	  TWO "run 9 Y a:1; job 1 X 2", 1,
+	{ "it would be slowed by a running job", TWO "run 9 Y a:1; job 1 X 2",
+	  1,
 	  "kept off 1 of 2 leaf switches: on leaf switch a it would be slowed "
 	  "by 30 % (limit 10 %) with running job 9" },
 	{ "it would slow a running job",
@@ -34,7 +34,8 @@ static const struct {
 	  "be slowed by 25 % (limit 10 %)" },
 	{ "two jobs together would slow a third",
 	  TWO "app V; app W; pair V X .08; pair V W .08; run 8 V a:1; "
-	  "job 1 X 2; job 2 W 2", 2,
+	      "job 1 X 2; job 2 W 2",
+	  2,
 	  "kept off 1 of 2 leaf switches: on leaf switch a running job 8 would "
 	  "be slowed by 17 % (limit 10 %) with pending job 1" },
 	{ "it would be slowed by a pending job", TWO "job 1 X 2; job 2 Y 2", 2,
@@ -70,8 +71,8 @@ T_TEST("the reason says what, where, with whom and how much")
 		size_t k = w_find(&world, texts[i].job);
 		char buf[400];
 
-		np_placement_text(p, &world.job[k].in, np_outcome_of(p, k),
-				  buf, sizeof(buf));
+		np_placement_text(p, &world.job[k].in, np_outcome_of(p, k), buf,
+				  sizeof(buf));
 		if (strcmp(buf, texts[i].want))
 			printf("\n    %s\n", buf);
 		T_ROW(texts[i].name, !strcmp(buf, texts[i].want));
@@ -90,8 +91,8 @@ T_TEST("words are cut to the room there is")
 	for (size_t size = 1; size < sizeof(part); size++) {
 		memset(part, 'x', sizeof(part));
 		np_placement_text(p, &world.job[k].in, v, part, size);
-		T_CHECK(strlen(part) == (strlen(whole) < size ?
-					 strlen(whole) : size - 1));
+		T_CHECK(strlen(part) ==
+			(strlen(whole) < size ? strlen(whole) : size - 1));
 		T_CHECK(!strncmp(part, whole, size - 1));
 	}
 	part[0] = 'x';
@@ -128,8 +129,8 @@ T_TEST("every closed leaf has its cause")
 
 T_TEST("the slowdown of a leaf is the worst predicted one there")
 {
-	struct np_placement *p = decided(
-		TWO "run 7 X a:1; run 8 Y a:1; run 9 H b:1");
+	struct np_placement *p =
+		decided(TWO "run 7 X a:1; run 8 Y a:1; run 9 H b:1");
 
 	T_CHECK(t_close(np_placement_worst_slowdown(p, 0), .3, .01));
 	T_CHECK(np_placement_worst_slowdown(p, 1) == 0);
@@ -142,8 +143,12 @@ static const char *submit_by(uint32_t owner, struct np_placement *p,
 {
 	static struct np_outcome v;
 	struct np_job j = {
-		.state = NP_JOB_READY, .mode = NP_MODE_ENFORCE, .tasks = 1,
-		.nodes_min = nodes, .profile = app, .candidates = 0,
+		.state = NP_JOB_READY,
+		.mode = NP_MODE_ENFORCE,
+		.tasks = 1,
+		.nodes_min = nodes,
+		.profile = app,
+		.candidates = 0,
 		.owner = owner,
 	};
 
@@ -244,8 +249,8 @@ T_TEST("a flood holds back its own user's jobs alone")
 	np_placement_carry(next, p, &none);
 	T_ROW("its own, then",
 	      !strcmp(submit_by(7, next, APP_H, 2, 1001), "hold"));
-	T_ROW("another user's, then", !strcmp(submit_by(8, next, APP_H, 2,
-							1001), "any"));
+	T_ROW("another user's, then",
+	      !strcmp(submit_by(8, next, APP_H, 2, 1001), "any"));
 	for (uint32_t uid = 100; uid < 105; uid++)
 		for (int i = 0; i < 4200; i++)
 			submit_by(uid, next, APP_H, 2, 1001);
@@ -261,14 +266,20 @@ T_TEST("what no job can be is refused")
 		const char *name;
 		struct np_job job;
 	} rows[] = {
-		{ "running", { .state = NP_JOB_RUNNING, .tasks = 1,
-			       .nodes_min = 1 } },
+		{ "running",
+		  { .state = NP_JOB_RUNNING, .tasks = 1, .nodes_min = 1 } },
 		{ "no tasks", { .state = NP_JOB_READY, .nodes_min = 1 } },
 		{ "no nodes", { .state = NP_JOB_READY, .tasks = 1 } },
-		{ "no such set", { .state = NP_JOB_READY, .tasks = 1,
-				   .nodes_min = 1, .candidates = 77 } },
-		{ "no such profile", { .state = NP_JOB_READY, .tasks = 1,
-				       .nodes_min = 1, .profile = 77 } },
+		{ "no such set",
+		  { .state = NP_JOB_READY,
+		    .tasks = 1,
+		    .nodes_min = 1,
+		    .candidates = 77 } },
+		{ "no such profile",
+		  { .state = NP_JOB_READY,
+		    .tasks = 1,
+		    .nodes_min = 1,
+		    .profile = 77 } },
 	};
 	struct np_placement *p = decided(TWO ALL);
 
@@ -279,7 +290,7 @@ T_TEST("what no job can be is refused")
 		T_ROW(rows[i].name,
 		      np_placement_submit(p, &rows[i].job, NULL, 1001, &v,
 					  &err) == -EINVAL &&
-		      v.action == NP_ACT_NONE && err.text[0]);
+			      v.action == NP_ACT_NONE && err.text[0]);
 	}
 	np_placement_free(p);
 }
@@ -316,8 +327,8 @@ T_TEST("a policy that cannot be is refused")
 		*(double *)((char *)&policy + policies[i].offset) =
 			policies[i].value;
 		T_ROW(policies[i].name,
-		      np_placement_decide(s, t, &policy, &p, &err) ==
-		      -EINVAL && !p && err.text[0]);
+		      np_placement_decide(s, t, &policy, &p, &err) == -EINVAL &&
+			      !p && err.text[0]);
 	}
 	np_policy_init(&policy);
 	policy.unknown_as = 3;
@@ -341,14 +352,14 @@ T_TEST("a world without leaves or jobs is fine")
 
 T_TEST("what closes leaves is marked, to be written first")
 {
-	struct np_placement *p = decided(
-		TWO "job 1 X 2 prior=a,b; job 2 Y 2; job 3 H 2;"
-		"job 4 H 2 prior=a; job 5 X 2 prior=b");
+	struct np_placement *p =
+		decided(TWO "job 1 X 2 prior=a,b; job 2 Y 2; job 3 H 2;"
+			    "job 4 H 2 prior=a; job 5 X 2 prior=b");
 	static const struct {
 		uint32_t job;
 		bool changed, narrows;
 	} rows[] = {
-		{ 1, true, true }, { 2, true, true }, { 3, false, false },
+		{ 1, true, true },  { 2, true, true },	 { 3, false, false },
 		{ 4, true, false }, { 5, false, false },
 	};
 
@@ -393,8 +404,9 @@ T_TEST("a hold ends soon, and in time")
 		w_parse(&world, until[i].job);
 		p = w_decide(&world);
 		v = np_outcome_of(p, w_find(&world, 1));
-		T_ROW(until[i].name, v->action == NP_ACT_HOLD &&
-		      v->until_sec == until[i].until_sec);
+		T_ROW(until[i].name,
+		      v->action == NP_ACT_HOLD &&
+			      v->until_sec == until[i].until_sec);
 		np_placement_free(p);
 	}
 }

@@ -3,8 +3,8 @@
  * of oracle.h, whose leaves are the switches of that rail and whose jobs are
  * those that load it.
  */
-#include "random_toy.h"
 #include "t.h"
+#include "random_toy.h"
 
 static struct world world, of_rail[2];
 
@@ -37,8 +37,8 @@ static void project(const struct world *w, int rail, struct world *to)
 	*to = *w;
 	to->n_switches = 0;
 	for (size_t i = 0; rail && i < w->n_switches; i++)
-		to->leaf_first[i + 1] = w->switch_node[i][0] +
-					(uint32_t)w->switch_nodes[i];
+		to->leaf_first[i + 1] =
+			w->switch_node[i][0] + (uint32_t)w->switch_nodes[i];
 	if (rail)
 		to->n_leaves = w->n_switches;
 	for (size_t i = 0; i < w->n_jobs; i++) {
@@ -75,8 +75,8 @@ static bool apart_on(const struct world *w, const struct np_placement *p,
 {
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		const struct np_outcome *v = np_outcome_of(p, i);
-		uint64_t on = rw_bound(&world, i, v) ?
-			      switches_of(w, s, i, v) : 0;
+		uint64_t on = rw_bound(&world, i, v) ? switches_of(w, s, i, v) :
+						       0;
 
 		NP_BITS_EACH(leaf, &on, 1) {
 			if (o_avoids(w, i, -1, (uint32_t)leaf))

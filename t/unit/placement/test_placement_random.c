@@ -2,8 +2,8 @@
  * What holds for every cluster: thousands of small random ones, the same each
  * time, held against oracle.h.
  */
-#include "random_toy.h"
 #include "t.h"
+#include "random_toy.h"
 
 static struct world world, other;
 
@@ -24,9 +24,8 @@ static size_t gather(const struct world *w, const struct np_placement *p,
 
 		if (!rw_bound(w, i, v))
 			continue;
-		set[n++] = (struct set){
-			i, o_open(w, i, v), w->job[i].in.tasks - v->tasks
-		};
+		set[n++] = (struct set){ i, o_open(w, i, v),
+					 w->job[i].in.tasks - v->tasks };
 		for (uint32_t k = 0; k < v->tasks; k++) {
 			const uint64_t *l = v->task_leaves[k];
 
@@ -45,13 +44,12 @@ static bool apart(const struct world *w, const struct set *set, size_t n)
 			if (!(set[i].open >> leaf & 1))
 				continue;
 			if (o_avoids(w, set[i].job, -1, leaf) ||
-			    (set[i].tasks > 1 && o_conflict(w, set[i].job,
-							    set[i].job, leaf)))
+			    (set[i].tasks > 1 &&
+			     o_conflict(w, set[i].job, set[i].job, leaf)))
 				return false;
 			for (size_t k = i + 1; k < n; k++)
 				if (set[k].open >> leaf & 1 &&
-				    o_conflict(w, set[i].job, set[k].job,
-					       leaf))
+				    o_conflict(w, set[i].job, set[k].job, leaf))
 					return false;
 		}
 	return true;
@@ -63,7 +61,7 @@ static bool feasible(const struct world *w, const struct np_placement *p,
 	for (size_t i = 0; i < n; i++)
 		if (np_outcome_of(p, set[i].job)->action != NP_ACT_HOLD &&
 		    o_nodes(w, set[i].job, set[i].open, false) <
-		    w->job[set[i].job].in.nodes_min)
+			    w->job[set[i].job].in.nodes_min)
 			return false;
 	return true;
 }
@@ -246,9 +244,11 @@ static uint64_t open_before(const struct world *w, size_t i)
 	const struct w_job *j = &w->job[i];
 
 	return j->in.prior == NP_PRIOR_HELD &&
-	       j->in.prior_until_sec > w->now_sec ? 0 :
-	       j->in.prior == NP_PRIOR_RESTRICTED ? j->prior[0] & o_reach(w, i) :
-						o_reach(w, i);
+			       j->in.prior_until_sec > w->now_sec ?
+		       0 :
+	       j->in.prior == NP_PRIOR_RESTRICTED ?
+		       j->prior[0] & o_reach(w, i) :
+		       o_reach(w, i);
 }
 
 /* While an answer is written: what is open to each job, before and now. */
@@ -384,9 +384,9 @@ T_TEST("prefer never delays a job")
 			restricted++;
 			if (!ready(&world, i) ||
 			    o_nodes(&world, i, open, true) <
-			    taken_before(&world, p, i, open) +
-			    world.job[i].in.nodes_min *
-			    world.job[i].in.tasks)
+				    taken_before(&world, p, i, open) +
+					    world.job[i].in.nodes_min *
+						    world.job[i].in.tasks)
 				T_ROW(rw_row("prefer may delay", k), 0);
 		}
 		np_placement_free(p);

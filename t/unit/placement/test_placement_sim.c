@@ -6,9 +6,9 @@
  * decisions come every 10 s, the scheduler runs every 5 s and after each
  * submission, so it is often faster than the decision.
  */
+#include "t.h"
 #include "np_placement.h"
 #include "oracle.h"
-#include "t.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +51,7 @@ static void note_meeting(struct sim *s, size_t i, const uint32_t *node,
 		}
 }
 
-static void start_job(struct sim *s, size_t i, const uint32_t *node,
-		      size_t n)
+static void start_job(struct sim *s, size_t i, const uint32_t *node, size_t n)
 {
 	struct world *w = &s->w;
 	struct w_job *j = &w->job[i];
@@ -125,8 +124,8 @@ static bool try_start(struct sim *s, size_t i)
 
 		for (size_t l = 1; l < s->w.n_leaves; l++)
 			if (n[l] >= need - got ?
-			    n[best] < need - got || n[l] < n[best] :
-			    n[l] > n[best])
+				    n[best] < need - got || n[l] < n[best] :
+				    n[l] > n[best])
 				best = l;
 		while (n[best] && got < need)
 			node[got++] = on[best][--n[best]];
@@ -151,9 +150,11 @@ static int64_t shadow(const struct sim *s, size_t i)
 			    !counted[k] &&
 			    (next == W_MAX_JOBS ||
 			     w->job[k].in.start_sec +
-			     s->lifetime[w->job[k].in.id].run_sec <
-			     w->job[next].in.start_sec +
-			     s->lifetime[w->job[next].in.id].run_sec))
+					     s->lifetime[w->job[k].in.id]
+						     .run_sec <
+				     w->job[next].in.start_sec +
+					     s->lifetime[w->job[next].in.id]
+						     .run_sec))
 				next = k;
 		if (next == W_MAX_JOBS)
 			return INT64_MAX;
@@ -204,8 +205,8 @@ static void schedule(struct sim *s)
 
 		if (waits) /* begin time: not looked at */
 			continue;
-		if (blocked && s->w.now_sec + s->lifetime[j->in.id].run_sec >
-		    reserved)
+		if (blocked &&
+		    s->w.now_sec + s->lifetime[j->in.id].run_sec > reserved)
 			continue;
 		while (s->w.job[order[k]].in.state == NP_JOB_READY &&
 		       try_start(s, order[k]))
@@ -224,7 +225,8 @@ static void finish(struct sim *s)
 	for (size_t i = w->n_jobs - 1; i > 0; i--)
 		if (w->job[i].in.state == NP_JOB_RUNNING &&
 		    w->job[i].in.start_sec +
-		    s->lifetime[w->job[i].in.id].run_sec <= w->now_sec)
+				    s->lifetime[w->job[i].in.id].run_sec <=
+			    w->now_sec)
 			w->job[i] = w->job[--w->n_jobs];
 }
 
@@ -370,14 +372,17 @@ static void make(struct sim *s, uint64_t number, bool policy,
 		w->app_trusted[a] = true;
 		for (size_t b = 0; b < 5; b++)
 			w->slow[NP_CONTACT_LEAF][a][b] =
-				w_random(&seed, 10) < conflicts_in_ten ? .3 :
-				0;
+				w_random(&seed, 10) < conflicts_in_ten ? .3 : 0;
 	}
 	for (uint32_t i = 0; i < w->n_nodes; i++)
 		np_bits_set(j->candidates, i);
 	j->in = (struct np_job){
-		.id = 1, .state = NP_JOB_WAITING, .tasks = 1, .nodes_min = 1,
-		.profile = NP_PROFILE_UNKNOWN, .partition = 9,
+		.id = 1,
+		.state = NP_JOB_WAITING,
+		.tasks = 1,
+		.nodes_min = 1,
+		.profile = NP_PROFILE_UNKNOWN,
+		.partition = 9,
 	};
 	w->n_jobs = 1;
 	s->n_todo = 60;
@@ -388,17 +393,23 @@ static void make(struct sim *s, uint64_t number, bool policy,
 		at += w_random(&seed, 30) * w_random(&seed, 2);
 		*t = *j;
 		t->in = (struct np_job){
-			.id = ++s->last_id, .state = NP_JOB_READY,
-			.mode = NP_MODE_ENFORCE, .submit_sec = at,
+			.id = ++s->last_id,
+			.state = NP_JOB_READY,
+			.mode = NP_MODE_ENFORCE,
+			.submit_sec = at,
 			.tasks = w_random(&seed, 8) ? 1 :
-				 1 + w_random(&seed, 6),
-			.nodes_min = 1 + w_random(&seed, w_random(&seed, 5) ?
-					  3 : (uint32_t)w->n_nodes / 2),
+						      1 + w_random(&seed, 6),
+			.nodes_min =
+				1 + w_random(&seed,
+					     w_random(&seed, 5) ?
+						     3 :
+						     (uint32_t)w->n_nodes / 2),
 			.priority = w_random(&seed, 3),
 			.profile = (int32_t)w_random(&seed, 5),
 		};
 		s->lifetime[s->last_id] = (struct lifetime){
-			.submit_sec = at, .start_sec = 0,
+			.submit_sec = at,
+			.start_sec = 0,
 			.run_sec = 20 + w_random(&seed, 400),
 			.harmless = !any_conflict(w, t->in.profile),
 		};
@@ -409,8 +420,8 @@ static const char *row(const char *what, uint64_t number)
 {
 	static char name[96];
 
-	snprintf(name, sizeof(name), "run %llu: %s",
-		 (unsigned long long)number, what);
+	snprintf(name, sizeof(name), "run %llu: %s", (unsigned long long)number,
+		 what);
 	return name;
 }
 

@@ -52,7 +52,7 @@ T_TEST("leaves that cannot be are refused, and say why")
 		T_ROW(bad_leaves[i].name,
 		      np_leaves_new(bad_leaves[i].nodes, bad_leaves[i].leaf, 2,
 				    &l, &err) == bad_leaves[i].rc &&
-		      !l && err.text[0]);
+			      !l && err.text[0]);
 	}
 }
 
@@ -151,7 +151,7 @@ T_TEST("jobs that cannot be are refused, and say why")
 
 		T_ROW(bad_jobs[i].name,
 		      np_snapshot_job(s, &bad_jobs[i].job, &err) == -EINVAL &&
-		      err.text[0] && s->n_jobs == 0);
+			      err.text[0] && s->n_jobs == 0);
 	}
 	np_snapshot_unref(s);
 	np_leaves_unref(l);
@@ -160,10 +160,14 @@ T_TEST("jobs that cannot be are refused, and say why")
 T_TEST("a snapshot keeps what was added, and then never changes")
 {
 	static const uint32_t node[] = { 5, 1, 0, 3 };
-	struct np_job run = { .id = 7, .state = NP_JOB_RUNNING,
-			      .node = node, .n_nodes = 4 };
-	struct np_job wait = { .id = 8, .state = NP_JOB_READY, .tasks = 1,
-			       .nodes_min = 2, .prior = NP_PRIOR_RESTRICTED,
+	struct np_job run = {
+		.id = 7, .state = NP_JOB_RUNNING, .node = node, .n_nodes = 4
+	};
+	struct np_job wait = { .id = 8,
+			       .state = NP_JOB_READY,
+			       .tasks = 1,
+			       .nodes_min = 2,
+			       .prior = NP_PRIOR_RESTRICTED,
 			       .prior_leaves = &some_leaves };
 	struct np_leaves *l = leaves();
 	struct np_snapshot *s;

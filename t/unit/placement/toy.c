@@ -141,7 +141,8 @@ static bool option(struct world *w, struct w_job *j, char *word)
 		const char *word;
 		unsigned flag;
 	} flags[] = {
-		{ "shares", NP_JOB_SHARES_NODES }, { "spans", NP_JOB_SPANS },
+		{ "shares", NP_JOB_SHARES_NODES },
+		{ "spans", NP_JOB_SPANS },
 		{ "nodelist", NP_JOB_NODELIST },
 		{ "reserved", NP_JOB_RESERVATION },
 		{ "het", NP_JOB_HETEROGENEOUS },
@@ -209,7 +210,7 @@ static void add_job(struct world *w, char **at, bool running)
 	j->in.id = (uint32_t)atoi(id);
 	j->in.mode = NP_MODE_ENFORCE;
 	j->in.profile = strcmp(app, "-") ? (int32_t)app_named(w, app) :
-			NP_PROFILE_UNKNOWN;
+					   NP_PROFILE_UNKNOWN;
 	j->in.state = running ? NP_JOB_RUNNING : NP_JOB_READY;
 	j->in.tasks = 1;
 	j->in.submit_sec = 1;
@@ -345,17 +346,21 @@ static struct np_leaves *make_leaves(const struct world *w)
 		node[i] = i;
 	for (size_t i = 0; i < w->n_leaves; i++)
 		leaf[i] = (struct np_leaf){
-			w->leaf_name[i], node + w->leaf_first[i],
+			w->leaf_name[i],
+			node + w->leaf_first[i],
 			w->leaf_first[i + 1] - w->leaf_first[i],
 			w->n_switches ? "r0" : NULL,
 		};
 	for (size_t i = 0; i < w->n_switches; i++)
 		leaf[w->n_leaves + i] = (struct np_leaf){
-			w->switch_name[i], w->switch_node[i],
-			w->switch_nodes[i], w->switch_rail[i],
+			w->switch_name[i],
+			w->switch_node[i],
+			w->switch_nodes[i],
+			w->switch_rail[i],
 		};
 	must(np_leaves_new(w->n_nodes, leaf, w->n_leaves + w->n_switches, &l,
-			   &err), &err);
+			   &err),
+	     &err);
 	return l;
 }
 
@@ -396,7 +401,8 @@ struct np_snapshot *w_snapshot(const struct world *w)
 		j.prior_leaves = w->job[i].prior;
 		if (j.state != NP_JOB_RUNNING)
 			must(np_snapshot_nodes(s, w->job[i].candidates,
-					       &j.candidates, &err), &err);
+					       &j.candidates, &err),
+			     &err);
 		must(np_snapshot_job(s, &j, &err), &err);
 	}
 	np_snapshot_seal(s);
@@ -422,7 +428,8 @@ struct np_slowdowns *w_slowdowns(const struct world *w)
 
 	for (size_t i = 0; i < w->n_apps; i++) {
 		must(np_conflict_add(c, w->app_owner[i], w->app_trusted[i],
-				     &handle, &err), &err);
+				     &handle, &err),
+		     &err);
 		np_conflict_set_rails(c, handle, w->app_rails[i]);
 	}
 	np_conflict_predict(c, NULL, 0, SIZE_MAX);

@@ -43,8 +43,10 @@ struct np_figure *some_named_figure(enum np_shape_kind kind, size_t n)
 		f, &p->y,
 		kind == NP_SHAPE_BARS ? NP_AXIS_LINEAR : NP_AXIS_NAMES, "");
 	for (size_t i = 0; i < n; i++) {
-		snprintf(name, sizeof(name), "application_%zu_of_a_name_that_"
-			 "goes_on_and_on_for_ever", i);
+		snprintf(name, sizeof(name),
+			 "application_%zu_of_a_name_that_"
+			 "goes_on_and_on_for_ever",
+			 i);
 		if (kind != NP_SHAPE_SPANS)
 			np_figure_add_name(f, &p->x, name);
 		if (kind != NP_SHAPE_BARS)

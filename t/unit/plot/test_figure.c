@@ -50,7 +50,7 @@ T_TEST("an axis holds all values that can be drawn")
 					    NAN);
 		np_figure_find_range(p, true, &lo, &hi);
 		T_ROW(rows[i].name, t_close(lo, rows[i].lo, 1e-9) &&
-				    t_close(hi, rows[i].hi, 1e-9));
+					    t_close(hi, rows[i].hi, 1e-9));
 		np_figure_free(f);
 	}
 }
@@ -75,8 +75,9 @@ T_TEST("long names are cut where there is room no more")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		np_text_fit(texts[i].text, 9, texts[i].width, buf, sizeof(buf));
 		T_ROW(texts[i].name, !strcmp(buf, texts[i].want));
-		T_ROW(texts[i].name, texts[i].width < 9 ||
-		      np_text_width(buf, 9) <= texts[i].width);
+		T_ROW(texts[i].name,
+		      texts[i].width < 9 ||
+			      np_text_width(buf, 9) <= texts[i].width);
 	}
 	np_text_fit("a text that is longer than there is room", 9, 1000, buf,
 		    8);

@@ -31,11 +31,10 @@ T_TEST("the ending of a name says which picture it is")
 		struct np_err err = NP_ERR_INIT;
 
 		T_ROW(endings[i].path, np_picture_kind(endings[i].path, &kind,
-						       &err) ==
-					       endings[i].rc &&
-				       kind == endings[i].kind);
-		T_ROW(endings[i].path, !endings[i].rc ||
-		      strstr(err.text, ".svg, .png or .pdf"));
+						       &err) == endings[i].rc &&
+					       kind == endings[i].kind);
+		T_ROW(endings[i].path,
+		      !endings[i].rc || strstr(err.text, ".svg, .png or .pdf"));
 	}
 }
 
@@ -75,9 +74,12 @@ static bool is_well_formed(const char *p)
 T_TEST("SVG is well formed, with its texts and without NaN")
 {
 	static const char *const has[] = {
-		"<title>a &amp; b &lt;c&gt;</title>", ">Share (%)</text>",
-		">Latency</text>", ">Panel &quot;one&quot;</text>",
-		">n = 7 runs, 2024-06-12</text>", ">2 \302\265s</text>",
+		"<title>a &amp; b &lt;c&gt;</title>",
+		">Share (%)</text>",
+		">Latency</text>",
+		">Panel &quot;one&quot;</text>",
+		">n = 7 runs, 2024-06-12</text>",
+		">2 \302\265s</text>",
 		"fill=\"#ffffff\"",
 	};
 	static const char *const has_not[] = { "nan", "inf", "-0 ", "\"-0\"" };
@@ -102,8 +104,8 @@ T_TEST("SVG is well formed, with its texts and without NaN")
 T_TEST("so it is of bars, spans and cells")
 {
 	for (int kind = NP_SHAPE_BARS; kind <= NP_SHAPE_CELLS; kind++) {
-		char *text = some_svg(some_named_figure(
-			(enum np_shape_kind)kind, 5));
+		char *text = some_svg(
+			some_named_figure((enum np_shape_kind)kind, 5));
 
 		T_CHECK(text && is_well_formed(text));
 		T_CHECK(text && !strstr(text, "nan") && !strstr(text, "inf"));

@@ -34,11 +34,13 @@ static void keep_path(struct np_canvas *c, const double *xy, size_t n,
 		r->n_outside += !inside(&r->page, xy[2 * i], xy[2 * i + 1]);
 }
 
-static void keep_text(struct np_canvas *c, double x, double y,
-		      const char *text, const struct np_type *type)
+static void keep_text(struct np_canvas *c, double x, double y, const char *text,
+		      const struct np_type *type)
 {
 	static const double left[] = {
-		[NP_LEFT] = 0, [NP_CENTRE] = 0.5, [NP_RIGHT] = 1,
+		[NP_LEFT] = 0,
+		[NP_CENTRE] = 0.5,
+		[NP_RIGHT] = 1,
 	};
 	struct recorder *r = (struct recorder *)c;
 	double w = np_text_width(text, type->size), h = 0.75 * type->size;
@@ -58,8 +60,8 @@ static void no_clip(struct np_canvas *c, const struct np_box *box)
 
 static bool meet(const struct np_box *a, const struct np_box *b)
 {
-	return a->x < b->x + b->w && b->x < a->x + a->w &&
-	       a->y < b->y + b->h && b->y < a->y + a->h;
+	return a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h &&
+	       b->y < a->y + a->h;
 }
 
 static void check_layout(const char *name, struct np_figure *f)
@@ -103,8 +105,8 @@ T_TEST("no text covers another or leaves the page")
 {
 	check_layout("numbers", some_figure());
 	for (size_t i = 0; i < NP_ARRAY_SIZE(named); i++)
-		check_layout(named[i].name, some_named_figure(named[i].kind,
-							      named[i].n));
+		check_layout(named[i].name,
+			     some_named_figure(named[i].kind, named[i].n));
 }
 
 T_TEST("nor do the longest")

@@ -31,8 +31,8 @@ struct end {
 	struct np_net_loop *loop;
 	size_t index;
 	size_t peer[NP_NET_LOOP_RANKS]; /* ends */
-	struct message *messages; /* oldest first */
-	struct receive *receives; /* oldest first */
+	struct message *messages;	/* oldest first */
+	struct receive *receives;	/* oldest first */
 	bool silent, killed;
 	uint64_t polls;
 };
@@ -103,7 +103,8 @@ static void loop_send(struct np_net *n, uint32_t rank, uint64_t tag,
 		return;
 	}
 	*m = (struct message){
-		.tag = tag, .len = len,
+		.tag = tag,
+		.len = len,
 		.arrives_sec = l->clock->now_sec(l->clock) + l->delay_sec,
 	};
 	memcpy(m->data, buf, len);

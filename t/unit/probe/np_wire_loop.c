@@ -30,8 +30,7 @@ static int loop_put(struct np_wire *w, const void *data, size_t len,
 	return 0;
 }
 
-static int loop_fence(struct np_wire *w, double timeout_sec,
-		      struct np_err *err)
+static int loop_fence(struct np_wire *w, double timeout_sec, struct np_err *err)
 {
 	const struct np_wire_loop *l = ((struct end *)w)->loop;
 
@@ -43,8 +42,8 @@ static int loop_fence(struct np_wire *w, double timeout_sec,
 	return 0;
 }
 
-static int loop_get(struct np_wire *w, uint32_t rank, void **data,
-		    size_t *len, struct np_err *err)
+static int loop_get(struct np_wire *w, uint32_t rank, void **data, size_t *len,
+		    struct np_err *err)
 {
 	struct np_wire_loop *l = ((struct end *)w)->loop;
 

@@ -27,7 +27,8 @@ static void nap(void)
 static void run(struct np_helper_step *s, const char *command)
 {
 	const struct np_args sh = {
-		.argv = { "/bin/sh", "-c", (char *)command }, .n = 3,
+		.argv = { "/bin/sh", "-c", (char *)command },
+		.n = 3,
 	};
 	char *env[] = { "PATH=/usr/bin:/bin", NULL };
 
@@ -50,8 +51,8 @@ static const struct {
 	  "echo 'np1 note 0 a'; echo 'np1 note 0 b'", 2, "b", "exit 0" },
 	{ "a line that comes in pieces is one line",
 	  "printf 'np1 note 0 '; sleep 0.05; echo x", 1, "x", "exit 0" },
-	{ "an unfinished line is not handed on", "printf 'np1 note 0 x'", 0,
-	  "", "exit 0" },
+	{ "an unfinished line is not handed on", "printf 'np1 note 0 x'", 0, "",
+	  "exit 0" },
 	{ "a damaged report is neither that nor a cause", "echo 'np1 note'", 0,
 	  "", "exit 0" },
 	{ "what is no report is the cause of a failure",
@@ -59,32 +60,33 @@ static const struct {
 	  "exit 3: srun: error: no pmix" },
 	{ "srun's word that a task ended hides no cause before it",
 	  "echo 'slurmstepd: no such file' >&2; "
-	  "echo 'srun: error: n0: task 0: Exited with exit code 2' >&2; exit 2", 0,
-	  "", "exit 2: slurmstepd: no such file" },
+	  "echo 'srun: error: n0: task 0: Exited with exit code 2' >&2; exit 2",
+	  0, "", "exit 2: slurmstepd: no such file" },
 	{ "nor one after it",
 	  "echo 'srun: error: n0: task 0: Exited with exit code 2' >&2; "
-	  "echo 'slurmstepd: no such file' >&2; exit 2", 0, "",
-	  "exit 2: slurmstepd: no such file" },
+	  "echo 'slurmstepd: no such file' >&2; exit 2",
+	  0, "", "exit 2: slurmstepd: no such file" },
 	{ "nor its word that a task was killed",
 	  "echo 'ERROR: no input' >&2; "
-	  "echo 'srun: error: n[1-3]: tasks 1-3: Killed' >&2; exit 1", 0, "",
-	  "exit 1: ERROR: no input" },
+	  "echo 'srun: error: n[1-3]: tasks 1-3: Killed' >&2; exit 1",
+	  0, "", "exit 1: ERROR: no input" },
 	{ "and is the cause where there is no other",
 	  "echo 'srun: error: n0: task 0: Exited with exit code 2' >&2; exit 2",
 	  0, "", "exit 2: srun: error: n0: task 0: Exited" },
 	{ "a signal is named", "kill -9 $$", 0, "", "signal 9" },
-	{ "a program that is not there says so", "exec /no/such/program", 0,
-	  "", "exit 127" },
+	{ "a program that is not there says so", "exec /no/such/program", 0, "",
+	  "exit 127" },
 	{ "its processes learn of each other",
 	  "echo np1w 1 put 62; echo np1w 0 put 61; echo np1w 0 fence; "
 	  "echo np1w 1 fence; read a; read b; read c; "
-	  "echo \"np1 note 0 $a $b $c\"", 1, "place 0 61 place 1 62 go",
-	  "exit 0" },
+	  "echo \"np1 note 0 $a $b $c\"",
+	  1, "place 0 61 place 1 62 go", "exit 0" },
 	{ "damage among them ends it", "echo np1w 7 fence; exec sleep 60", 0,
 	  "", "signal 15: its processes could not find" },
 	{ "a flood without a line end is dropped, not kept",
 	  "head -c 100000 /dev/zero | tr '\\0' x; echo; "
-	  "echo 'np1 note 0 z'", 1, "z", "exit 0" },
+	  "echo 'np1 note 0 z'",
+	  1, "z", "exit 0" },
 };
 
 T_TEST("lines and causes of a side step")
@@ -97,8 +99,9 @@ T_TEST("lines and causes of a side step")
 		np_helper_cause(&s, cause, sizeof(cause));
 		np_helper_close(&s);
 		T_ROW(rows[i].name, n_seen == rows[i].lines &&
-		      !strcmp(seen, rows[i].last_note) &&
-		      !strncmp(cause, rows[i].cause, strlen(rows[i].cause)));
+					    !strcmp(seen, rows[i].last_note) &&
+					    !strncmp(cause, rows[i].cause,
+						     strlen(rows[i].cause)));
 	}
 }
 
@@ -125,8 +128,9 @@ static const struct {
 	double sec;
 	int want;
 } ends[] = {
-	{ 10, 0 }, { 11.9, 0 }, { 12, SIGTERM }, { 12, 0 }, { 13.9, 0 },
-	{ 14.1, SIGKILL }, { 15.9, 0 }, { 16, -1 }, { 16, -1 }, { 99, -1 },
+	{ 10, 0 },   { 11.9, 0 },	{ 12, SIGTERM }, { 12, 0 },
+	{ 13.9, 0 }, { 14.1, SIGKILL }, { 15.9, 0 },	 { 16, -1 },
+	{ 16, -1 },  { 99, -1 },
 };
 
 T_TEST("a side step is asked to end before it is killed")

@@ -12,16 +12,21 @@ static int has(const struct np_args *c, const char *arg)
 }
 
 static const struct np_helper_job job = {
-	.job_id = 12, .het_component = -1, .srun = "/usr/bin/srun",
+	.job_id = 12,
+	.het_component = -1,
+	.srun = "/usr/bin/srun",
 };
 static const struct np_conf conf = {
-	.bindir = "/opt/netprof/bin", .message_bytes = 1024,
-	.period_sec = 0.1, .per_node = 2,
+	.bindir = "/opt/netprof/bin",
+	.message_bytes = 1024,
+	.period_sec = 0.1,
+	.per_node = 2,
 };
 
 static const char *const always[] = {
-	"/usr/bin/srun", "--jobid=12", "--overlap", "--mem=0", "--mpi=none",
-	"--nodelist=n[0-3]", "--nodes=4", "--cpu-bind=none", "--no-kill",
+	"/usr/bin/srun", "--jobid=12",	    "--overlap",
+	"--mem=0",	 "--mpi=none",	    "--nodelist=n[0-3]",
+	"--nodes=4",	 "--cpu-bind=none", "--no-kill",
 };
 
 T_TEST("the probes' step takes nothing from the user's")

@@ -62,7 +62,8 @@ T_TEST("the probes inherit what they need and no more")
 T_TEST("the site chooses the probes' transport")
 {
 	struct np_conf conf = {
-		.net_devices = "eth0", .transports = "tcp,self",
+		.net_devices = "eth0",
+		.transports = "tcp,self",
 		.transport = "ofi:tcp",
 	};
 	char *env[] = { "UCX_NET_DEVICES=lo", "NETPROF_SIDE=1", NULL };
@@ -72,7 +73,8 @@ T_TEST("the site chooses the probes' transport")
 
 	np_helper_env_network(&conf, &net);
 	out = np_helper_env(env, net.more);
-	T_CHECK(has(out, "UCX_NET_DEVICES=eth0") && has(out, "UCX_TLS=tcp,self"));
+	T_CHECK(has(out, "UCX_NET_DEVICES=eth0") &&
+		has(out, "UCX_TLS=tcp,self"));
 	T_CHECK(has(out, "NETPROF_TRANSPORT=ofi:tcp"));
 	T_CHECK(!has(out, "UCX_NET_DEVICES=lo"));
 	while (out[n])

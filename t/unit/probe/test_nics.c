@@ -74,8 +74,7 @@ static void build(const char *name)
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/sysfs/%s.txt", T_DATA_DIR, name);
-	snprintf(machine.root, sizeof(machine.root), "%s/%s", t_tmpdir(),
-		 name);
+	snprintf(machine.root, sizeof(machine.root), "%s/%s", t_tmpdir(), name);
 	mkdir(machine.root, 0755);
 	machine.n = 0;
 	f = fopen(path, "r");
@@ -153,8 +152,10 @@ T_TEST("all adapters of a large node")
 	snprintf(machine.root, sizeof(machine.root), "%s/large", t_tmpdir());
 	mkdir(machine.root, 0755);
 	for (int i = 0; i < 24; i++) {
-		snprintf(path, sizeof(path), "class/infiniband/mlx5_%d/ports/1/"
-			 "counters/port_xmit_data", i);
+		snprintf(path, sizeof(path),
+			 "class/infiniband/mlx5_%d/ports/1/"
+			 "counters/port_xmit_data",
+			 i);
 		add_file(path, "1");
 	}
 	add_file("class/net/eno1/device/vendor", "0x8086");
@@ -183,8 +184,8 @@ T_TEST("bytes and providers of each")
 		for (p = np_device_providers(root); *p; p++)
 			sprintf(providers + strlen(providers), "%s%s",
 				*providers ? " " : "", *p);
-		T_ROW(vendors[i].name, !strcmp(providers,
-					       vendors[i].providers));
+		T_ROW(vendors[i].name,
+		      !strcmp(providers, vendors[i].providers));
 	}
 }
 
@@ -197,8 +198,10 @@ T_TEST("a counter that disappears")
 
 	build("cxi");
 	T_CHECK(!np_nics_open(machine.root, NULL, driver, &nics));
-	snprintf(path, sizeof(path), "%s/class/cxi/cxi0/device/telemetry/"
-		 "hni_tx_paused_7", machine.root);
+	snprintf(path, sizeof(path),
+		 "%s/class/cxi/cxi0/device/telemetry/"
+		 "hni_tx_paused_7",
+		 machine.root);
 	unlink(path);
 	np_nics_read(nics, counts);
 	T_CHECK(!(counts[0].has & 1u << NP_NIC_PAUSE));
@@ -209,8 +212,9 @@ T_TEST("a counter that disappears")
 static int calls, n_slow;
 
 /* So many calls take too long. */
-static bool slow(const char *dev, void (*each)(const char *name, uint64_t n,
-					       void *arg), void *arg)
+static bool slow(const char *dev,
+		 void (*each)(const char *name, uint64_t n, void *arg),
+		 void *arg)
 {
 	(void)dev, (void)each, (void)arg;
 	if (calls++ < n_slow)
@@ -299,8 +303,8 @@ static void read_at(struct np_progress *p, double now_sec, struct reported *h)
 }
 
 /* Without a driver, which costs little time. */
-static bool says_nothing(const char *dev, void (*each)(const char *name,
-						       uint64_t n, void *arg),
+static bool says_nothing(const char *dev,
+			 void (*each)(const char *name, uint64_t n, void *arg),
 			 void *arg)
 {
 	(void)dev, (void)each, (void)arg;
@@ -346,8 +350,9 @@ T_TEST("progress is what was added since the last reading")
 
 static atomic_bool gate_is_open;
 
-static bool hangs(const char *dev, void (*each)(const char *name, uint64_t n,
-						void *arg), void *arg)
+static bool hangs(const char *dev,
+		  void (*each)(const char *name, uint64_t n, void *arg),
+		  void *arg)
 {
 	(void)dev, (void)each, (void)arg;
 	while (!atomic_load(&gate_is_open))

@@ -41,15 +41,16 @@ static const struct {
 	{ "shared memory of efa", "efa", "FI_EFA_ENABLE_SHM_TRANSFER", "0" },
 	{ "efa's over cxi", "cxi", "FI_EFA_RX_SIZE", NULL },
 	{ "thread of psm2", "psm2", "FI_PSM2_NAME_SERVER", "0" },
-	{ "thread of psm2, tried after opx", "opx", "FI_PSM2_NAME_SERVER", "0" },
+	{ "thread of psm2, tried after opx", "opx", "FI_PSM2_NAME_SERVER",
+	  "0" },
 	{ "thread of psm3", "psm3", "FI_PSM3_NAME_SERVER", "0" },
 };
 
 T_TEST("each provider of libfabric gets its settings, and no other's")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
-		const char *value = value_of(settings[i].provider,
-					     settings[i].name);
+		const char *value =
+			value_of(settings[i].provider, settings[i].name);
 
 		T_ROW(settings[i].row, !value == !settings[i].value);
 		if (value && settings[i].value)
@@ -62,12 +63,13 @@ static const struct {
 	const char *list, *name;
 	bool is;
 } devices[] = {
-	{ NULL, "eth0", true }, { "", "eth0", true }, { "all", "eth0", true },
-	{ "eth0", "eth0", true }, { "eth1,eth0", "eth0", true },
-	{ "mlx5_0:1", "mlx5_0", true }, { "eth00", "eth0", false },
-	{ "eth", "eth0", false }, { "mlx5_1:1,", "mlx5_0", false },
-	{ "^eth0", "eth0", false }, { "^eth1", "eth0", true },
-	{ "^eth1,mlx5_0:1", "mlx5_0", false }, { ",", "eth0", false },
+	{ NULL, "eth0", true },		  { "", "eth0", true },
+	{ "all", "eth0", true },	  { "eth0", "eth0", true },
+	{ "eth1,eth0", "eth0", true },	  { "mlx5_0:1", "mlx5_0", true },
+	{ "eth00", "eth0", false },	  { "eth", "eth0", false },
+	{ "mlx5_1:1,", "mlx5_0", false }, { "^eth0", "eth0", false },
+	{ "^eth1", "eth0", true },	  { "^eth1,mlx5_0:1", "mlx5_0", false },
+	{ ",", "eth0", false },
 };
 
 T_TEST("devices are named as for UCX")
@@ -82,9 +84,9 @@ static const struct {
 	const char *provider;
 	bool wakes;
 } wakes[] = {
-	{ "tcp;ofi_rxm", true }, { "udp;ofi_rxd", true }, { "net", true },
-	{ "verbs;ofi_rxm", true }, { "cxi", true }, { "opx", true },
-	{ "psm2", false }, { "psm3", false }, { "efa", false },
+	{ "tcp;ofi_rxm", true },   { "udp;ofi_rxd", true }, { "net", true },
+	{ "verbs;ofi_rxm", true }, { "cxi", true },	    { "opx", true },
+	{ "psm2", false },	   { "psm3", false },	    { "efa", false },
 };
 
 T_TEST("no probe waits for a descriptor that never wakes it")

@@ -14,8 +14,8 @@ static const struct {
 	{ "two nodes", "l/a l/b", "1 -", "" },
 	{ "four nodes", "l/a l/b l/c l/d", "1 - 3 -", "" },
 	{ "three nodes make a triangle", "l/a l/b l/c", "1 2 0", "" },
-	{ "five: a pair and a triangle", "l/a l/b l/c l/d l/e",
-	  "1 - 3 4 2", "" },
+	{ "five: a pair and a triangle", "l/a l/b l/c l/d l/e", "1 - 3 4 2",
+	  "" },
 	{ "one node", "l/a", "-", "0" },
 	{ "a leaf with one node is skipped", "l/a l/b m/c", "1 - -", "2" },
 	{ "leaves do not mix", "l/a m/b l/c m/d", "2 3 - -", "" },
@@ -24,13 +24,13 @@ static const struct {
 	  "l/a l/a l/b l/b l/c l/c l/d l/d", "2 - - 5 6 - - 1", "" },
 	{ "two per node, two nodes: each asks once", "l/a l/a l/b l/b",
 	  "2 - - 1", "" },
-	{ "two per node, ranks dealt in turns", "l/a l/b l/a l/b",
-	  "1 - - 2", "" },
+	{ "two per node, ranks dealt in turns", "l/a l/b l/a l/b", "1 - - 2",
+	  "" },
 	{ "a second process on one node only", "l/a l/a l/b", "2 - -", "1" },
 	{ "the order of ranks is the order of nodes", "l/z l/y l/x l/w",
 	  "1 - 3 -", "" },
-	{ "the same node name under two leaves", "l/a m/a l/b m/b",
-	  "2 3 - -", "" },
+	{ "the same node name under two leaves", "l/a m/a l/b m/b", "2 3 - -",
+	  "" },
 };
 
 /* Splits text in place. */
@@ -141,13 +141,13 @@ static const struct {
 } rings[] = {
 	{ "the neighbours of a ring", "l/a l/b l/c l/d", 1, 1, "2", "0" },
 	{ "the ring closes", "l/a l/b l/c l/d", 3, 2, "0 1", "2 1" },
-	{ "more peers wanted than processes",
-	  "l/a l/b l/c", 0, 7, "1 2", "2 1" },
+	{ "more peers wanted than processes", "l/a l/b l/c", 0, 7, "1 2",
+	  "2 1" },
 	{ "two nodes", "l/a l/b", 0, 3, "1", "1" },
 	{ "one node", "l/a", 0, 3, "", "" },
 	{ "within the leaf", "l/a m/b l/c m/d", 1, 3, "3", "3" },
-	{ "among the same local rank", "l/a l/a l/b l/b l/c l/c", 3, 2,
-	  "5 1", "1 5" },
+	{ "among the same local rank", "l/a l/a l/b l/b l/c l/c", 3, 2, "5 1",
+	  "1 5" },
 	{ "no other process has its local rank", "l/a l/a l/b", 1, 2, "", "" },
 };
 
@@ -207,7 +207,7 @@ T_TEST("65536 processes are paired at once")
 	size_t n = 65536;
 	struct np_place *place = calloc(n, sizeof(*place));
 	struct np_peers *pair = calloc(n, sizeof(*pair));
-	char (*name)[8] = calloc(n, sizeof(*name));
+	char(*name)[8] = calloc(n, sizeof(*name));
 
 	for (size_t i = 0; i < n; i++) {
 		snprintf(name[i], sizeof(name[i]), "%zu", i);
@@ -243,8 +243,9 @@ T_TEST("rings across the uplinks")
 
 		strcpy(text, across[i].places);
 		n = parse_places(text, place);
-		T_ROW(across[i].name, !np_pairing_ring(place, n, true,
-			across[i].rank, across[i].want, to, from, &got));
+		T_ROW(across[i].name,
+		      !np_pairing_ring(place, n, true, across[i].rank,
+				       across[i].want, to, from, &got));
 		for (size_t k = 0; k < got; k++)
 			snprintf(got_to + strlen(got_to),
 				 sizeof(got_to) - strlen(got_to), "%s%zu",

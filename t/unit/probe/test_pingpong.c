@@ -1,8 +1,8 @@
 #include "t.h"
 #include "world.h"
 
-#include "np_moments.h"
 #include "np_engine.h"
+#include "np_moments.h"
 
 #include <math.h>
 #include <string.h>
@@ -117,7 +117,7 @@ T_TEST("the latency is half the round trip")
 		T_ROW(delays[i].name, seen[0].n > 2 && !seen[1].n);
 		T_ROW(delays[i].name,
 		      seen[0].latency.min >= delays[i].from_sec * 0.999999 &&
-		      seen[0].latency.max <= delays[i].to_sec);
+			      seen[0].latency.max <= delays[i].to_sec);
 		T_ROW(delays[i].name, !seen[0].n_notes && !seen[1].n_notes);
 		tear_down();
 	}
@@ -262,8 +262,7 @@ T_TEST("a silence is noted and not measured")
 		run_for(1);
 		sent = pingpong[0]->messages;
 		while (pingpong[0]->messages == sent ||
-		       pingpong[0]->messages % 2 !=
-			       silences[i].sent)
+		       pingpong[0]->messages % 2 != silences[i].sent)
 			run_for(1e-6);
 		np_net_loop_set_delay(world.net, 15);
 		run_for(1);

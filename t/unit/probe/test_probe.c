@@ -1,9 +1,9 @@
 /* A whole probe on real time, over the twins in memory. */
 #include "t.h"
 
+#include "np_clock.h"
 #include "np_net_loop.h"
 #include "np_probe.h"
-#include "np_clock.h"
 #include "np_wire_loop.h"
 
 #include <errno.h>
@@ -28,9 +28,13 @@ static int open_probe(uint32_t i, const char *node, const char *leaf,
 		      struct np_err *err)
 {
 	const struct np_probe_conf conf = {
-		.kind = NP_REPORT_LATENCY, .wire = np_wire_loop_end(wire, i),
-		.net = np_net_loop_end(net, i), .clock = &real, .node = node,
-		.leaf = leaf, .report_every_sec = 0.05,
+		.kind = NP_REPORT_LATENCY,
+		.wire = np_wire_loop_end(wire, i),
+		.net = np_net_loop_end(net, i),
+		.clock = &real,
+		.node = node,
+		.leaf = leaf,
+		.report_every_sec = 0.05,
 		.born_sec = real.now_sec(&real) - 1,
 	};
 	int rc = np_probe_open(&probe[i], &conf, err);
@@ -73,7 +77,7 @@ static void tear_down(void)
 /* The next report; kind -1 if there is none. */
 static struct np_report received(void)
 {
-	struct np_report r = { .kind = (enum np_report_kind)-1 };
+	struct np_report r = { .kind = (enum np_report_kind) - 1 };
 	struct pollfd p = { .fd = out[0], .events = POLLIN };
 	char line[NP_REPORT_LINE];
 	size_t n = 0;

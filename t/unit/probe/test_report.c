@@ -23,18 +23,24 @@ static const struct np_report latency = {
 	},
 };
 static const struct np_report round_ = {
-	.kind = NP_REPORT_ROUND, .rank = 1,
+	.kind = NP_REPORT_ROUND,
+	.rank = 1,
 	.window = { .at_sec = 0.25, .sec = { 2, 0.25, 0.005, 0.2, 0.3 } },
 };
 static const struct np_report prtt = {
-	.kind = NP_REPORT_PRTT, .rank = 1,
+	.kind = NP_REPORT_PRTT,
+	.rank = 1,
 	.prtt = { 29, 16, 4096, 0.5e-6, 0.25 },
 };
 static const struct np_report pair = {
-	.kind = NP_REPORT_PAIR, .rank = 1, .pair = { 5, 0.5e-6 },
+	.kind = NP_REPORT_PAIR,
+	.rank = 1,
+	.pair = { 5, 0.5e-6 },
 };
 static const struct np_report carries = {
-	.kind = NP_REPORT_LINK, .rank = 4, .link = 12500000000,
+	.kind = NP_REPORT_LINK,
+	.rank = 4,
+	.link = 12500000000,
 };
 static const struct np_report transferred = {
 	.kind = NP_REPORT_TRANSFERRED,
@@ -42,7 +48,8 @@ static const struct np_report transferred = {
 	.transferred = { 0.25, 123456789012 },
 };
 static const struct np_report nic = {
-	.kind = NP_REPORT_NIC, .rank = 4,
+	.kind = NP_REPORT_NIC,
+	.rank = 4,
 	.nic = { "mlx5_0:1", 1.5, { 0x7f, { 4000, 8000, 7, 0, 3, 2, 1 } } },
 };
 static const struct np_report calls = {
@@ -51,11 +58,13 @@ static const struct np_report calls = {
 	.transferred = { 0.25, 4242 },
 };
 static const struct np_report cost = {
-	.kind = NP_REPORT_COST, .rank = 4,
+	.kind = NP_REPORT_COST,
+	.rank = 4,
 	.cost = { 0.25, 100.5, 4000, 9437184 },
 };
 static const struct np_report skip = {
-	.kind = NP_REPORT_SKIP, .rank = 2,
+	.kind = NP_REPORT_SKIP,
+	.rank = 2,
 	.skip = { "n2", "", "no peer: one node" },
 };
 static const struct np_report note = {
@@ -146,7 +155,10 @@ static void spoil_newline(struct np_report *r)
 {
 	strcpy(r->handshake.peer_node, "x\nnp1");
 }
-static void spoil_kind(struct np_report *r) { r->kind = 99; }
+static void spoil_kind(struct np_report *r)
+{
+	r->kind = 99;
+}
 static void spoil_bins(struct np_report *r)
 {
 	*r = latency;

@@ -1,8 +1,8 @@
 #include "t.h"
 #include "world.h"
 
-#include "np_moments.h"
 #include "np_engine.h"
+#include "np_moments.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,10 @@ static struct seen seen[T_WORLD_MAX];
 static struct np_engine *rounds[T_WORLD_MAX];
 static size_t from[T_WORLD_MAX][T_WORLD_MAX], to[T_WORLD_MAX][T_WORLD_MAX];
 static const struct np_place place[] = {
-	{ "n0", "leaf" }, { "n1", "leaf" }, { "n2", "leaf" }, { "n3", "leaf" },
+	{ "n0", "leaf" },
+	{ "n1", "leaf" },
+	{ "n2", "leaf" },
+	{ "n3", "leaf" },
 };
 
 static void on_round(double at_sec, double round_sec, void *arg)
@@ -101,14 +104,15 @@ T_TEST("a round takes its pause plus its transfers")
 			struct np_moments *m = &seen[c].round;
 			uint64_t sent = rounds[c]->messages;
 
-			T_ROW(name, t_close(m->mean, levels[i].round_sec,
-					    0.01));
+			T_ROW(name,
+			      t_close(m->mean, levels[i].round_sec, 0.01));
 			/* the first is not counted, the last is not over */
 			T_ROW(name, m->n >= 95 && m->n <= 99);
 			T_ROW(name, sent % levels[i].messages == 0);
-			T_ROW(name, t_close((double)sent, (double)
-					    ((m->n + 2) * levels[i].messages),
-					    0.011));
+			T_ROW(name,
+			      t_close((double)sent,
+				      (double)((m->n + 2) * levels[i].messages),
+				      0.011));
 			T_ROW(name, !seen[c].n_notes);
 		}
 		tear_down();
@@ -126,7 +130,8 @@ T_TEST("pauses vary, and keep their mean also over few rounds")
 		snprintf(name, sizeof(name), "%zu rounds", rounds_of[i]);
 		set_up(2, "P1:M1:B100ms", 0);
 		run_for(0.1 * ((double)rounds_of[i] + 1.5));
-		T_ROW(name, m->n >= rounds_of[i] - 1 && m->n <= rounds_of[i] + 1);
+		T_ROW(name,
+		      m->n >= rounds_of[i] - 1 && m->n <= rounds_of[i] + 1);
 		T_ROW(name, fabs(m->mean - 0.1) < 0.1 * 0.6 / (double)m->n);
 		T_ROW(name, m->min >= 0.05 && m->min < 0.06);
 		T_ROW(name, m->max <= 0.15 && m->max > 0.14);

@@ -132,20 +132,21 @@ T_TEST("addresses of any length that is allowed")
 		void *back;
 
 		open_ends(&e, 0, NP_WIRE_MAX_SIZE);
-		T_ROW(sizes[i].name, e.w->ops->put(e.w, data, len, &err) ==
-		      sizes[i].rc && !err.text[0] == !sizes[i].rc);
+		T_ROW(sizes[i].name,
+		      e.w->ops->put(e.w, data, len, &err) == sizes[i].rc &&
+			      !err.text[0] == !sizes[i].rc);
 		strcpy(line, received(&e));
-		T_ROW(sizes[i].name, strlen(line) ==
-		      (sizes[i].rc ? 0 : 2 * len + 5));
+		T_ROW(sizes[i].name,
+		      strlen(line) == (sizes[i].rc ? 0 : 2 * len + 5));
 		if (!sizes[i].rc) { /* as the collector tells the others */
 			say(&e, "place 1023 ");
 			say_some(&e, line + 4, 2 * len + 1);
 			say(&e, "go\n");
 			T_ROW(sizes[i].name, fence(&e, 60, NULL) == 0);
-			T_ROW(sizes[i].name, !e.w->ops->get(e.w, 1023, &back,
-							    &got, NULL));
-			T_ROW(sizes[i].name, got == len &&
-			      !memcmp(back, data, len));
+			T_ROW(sizes[i].name,
+			      !e.w->ops->get(e.w, 1023, &back, &got, NULL));
+			T_ROW(sizes[i].name,
+			      got == len && !memcmp(back, data, len));
 			free(back);
 		}
 		close_ends(&e);

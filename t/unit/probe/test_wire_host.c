@@ -52,8 +52,9 @@ T_TEST("what the processes of a step send, and what they get")
 					       &reply);
 		}
 		T_ROW(rows[i].name, rc == rows[i].rc);
-		T_ROW(rows[i].name, rows[i].reply ? reply &&
-		      !strcmp(reply, rows[i].reply) : !reply);
+		T_ROW(rows[i].name,
+		      rows[i].reply ? reply && !strcmp(reply, rows[i].reply) :
+				      !reply);
 		free(reply);
 		np_wire_host_free(h);
 	}

@@ -8,7 +8,8 @@
 #include "t.h"
 
 #define SWF_JOB " 1 100 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n"
-#define HEAD "JobID|User|JobName|Submit|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|" \
+#define HEAD \
+	"JobID|User|JobName|Submit|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|" \
 	"State\n"
 
 static char warnings[1024];
@@ -37,7 +38,8 @@ static int read_text(const char *text, size_t len, struct np_queue_log *q,
 
 T_TEST("a log of the standard format is read")
 {
-	static const char text[] = "; MaxNodes: 16\n;MaxProcs: 64\n\n" SWF_JOB
+	static const char text[] =
+		"; MaxNodes: 16\n;MaxProcs: 64\n\n" SWF_JOB
 		" 2 90 -1 50 2 -1 -1 -1 -1 -1 1 8 -1 -1 -1 -1 1 30\r\n"
 		" 3 110 40 0 -1 -1 -1 3 600 -1 5 8 -1 -1 -1 -1 -1 -1\n";
 	struct np_err err = NP_ERR_INIT;
@@ -76,7 +78,7 @@ T_TEST("what sacct prints is read")
 		q.issues[NP_QUEUE_SEVERAL] == 1);
 	T_CHECK(q.issues[NP_QUEUE_BAD_LINE] == 1 &&
 		strstr(warnings, "small.sacct:12: job \"108\" submitted at "
-		       "\"yesterday\""));
+				 "\"yesterday\""));
 	T_CHECK(!strcmp(q.unused, "Colour"));
 	T_CHECK(q.job[0].run_sec == 1800 && q.job[0].limit_sec == 3600 &&
 		q.job[0].nodes == 2 && q.job[0].cpus == 8 &&
@@ -91,11 +93,11 @@ T_TEST("what sacct prints is read")
 T_TEST("units and unknown numbers are read")
 {
 	static const char sacct[] = "JobID|Submit|ElapsedRaw|AllocNodes\n"
-		"1|100|60|4K\n2|101|60|1.50K\n";
-	static const char swf[] = "; MaxNodes: -1\n;MaxProcs: unknown\n"
-		SWF_JOB;
+				    "1|100|60|4K\n2|101|60|1.50K\n";
+	static const char swf[] =
+		"; MaxNodes: -1\n;MaxProcs: unknown\n" SWF_JOB;
 	static const char notes[] = "; MaxNodes: 16 (8 before May)\n"
-		";MaxProcs:64\n" SWF_JOB;
+				    ";MaxProcs:64\n" SWF_JOB;
 	struct np_queue_log q;
 
 	T_CHECK(!read_text(sacct, strlen(sacct), &q, NULL));
@@ -250,14 +252,14 @@ T_TEST("what cannot be read is reported with file and line")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_queue_log q = { .n = 0 };
-		int rc = read_text(rows[i].text, strlen(rows[i].text), &q,
-				   &err);
+		int rc =
+			read_text(rows[i].text, strlen(rows[i].text), &q, &err);
 
 		T_ROW(rows[i].name, rc == (rows[i].n ? 0 : -EINVAL));
 		T_ROW(rows[i].name, q.n == rows[i].n);
 		T_ROW(rows[i].name, !q.n || q.job[0].run_sec >= 50);
-		T_ROW(rows[i].name, strstr(rc ? err.text : warnings,
-					   rows[i].says));
+		T_ROW(rows[i].name,
+		      strstr(rc ? err.text : warnings, rows[i].says));
 		/* A log that cannot be used is one error, not several lines. */
 		T_ROW(rows[i].name, !rc || !*warnings);
 		np_queue_log_free(&q);
@@ -286,7 +288,9 @@ T_TEST("arrays, dependencies and line breaks of sacct are read")
 		"sbatch --dependency=singleton a.sh\n"
 		"2_1|4294901758|100|101|110|120|10|1|1|COMPLETED|sbatch -a 0-1\n"
 		"2_0|4294901758|100|101|110|140|30|1|1|COMPLETED|sbatch -a 0-1\n";
-	static const struct { unsigned id, task, submit, after; } want[] = {
+	static const struct {
+		unsigned id, task, submit, after;
+	} want[] = {
 		{ 1, NP_QUEUE_NONE, 100, NP_QUEUE_NONE },
 		{ 2, 0, 100, NP_QUEUE_NONE },
 		{ 2, 1, 100, NP_QUEUE_NONE },
@@ -346,10 +350,11 @@ T_TEST("jobs wait for jobs with later submissions")
 	T_CHECK(!read_text(text, strlen(text), &q, &err));
 	T_CHECK(q.n == NP_ARRAY_SIZE(want) && !*warnings);
 	for (size_t i = 0; i < q.n; i++)
-		T_ROW(want[i].name, q.job[i].id == want[i].id &&
-		      q.job[i].submit_sec == want[i].submit &&
-		      q.job[i].wait_sec == want[i].wait &&
-		      q.job[i].after == want[i].after);
+		T_ROW(want[i].name,
+		      q.job[i].id == want[i].id &&
+			      q.job[i].submit_sec == want[i].submit &&
+			      q.job[i].wait_sec == want[i].wait &&
+			      q.job[i].after == want[i].after);
 	T_CHECK(q.issues[NP_QUEUE_LOST_PARENT] == 1);
 	np_queue_log_free(&q);
 }

@@ -13,7 +13,7 @@ struct brute {
 	int64_t eligible[B_MAX_JOBS];  /* -1: not yet */
 	bool is_new[B_MAX_JOBS];
 	int horizon; /* seconds that a plan has */
-	bool news; /* since the last backfill pass */
+	bool news;   /* since the last backfill pass */
 	int64_t passed_sec;
 	uint64_t used[B_MAX_USERS];   /* CPU-seconds so far, decayed */
 	uint64_t shared[B_MAX_USERS]; /* the same when it last counted */
@@ -64,8 +64,8 @@ static bool precedes(const struct brute *b, size_t i, size_t k)
 
 	if (b->shared[j[i].user] != b->shared[j[k].user])
 		return b->shared[j[i].user] < b->shared[j[k].user];
-	return j[i].priority != j[k].priority ?
-		j[i].priority > j[k].priority : i < k;
+	return j[i].priority != j[k].priority ? j[i].priority > j[k].priority :
+						i < k;
 }
 
 /* The next job in order behind the last one; n: there is none. */
@@ -104,8 +104,9 @@ static uint32_t level_of(const struct brute *b, size_t w)
 	const struct np_sim_cluster *c = b->input->cluster;
 	size_t n = c->leaves->n;
 
-	return w <= n ? 0 : w <= n + c->n_above ?
-	       c->above[w - n - 1].level : UINT32_MAX;
+	return w <= n		   ? 0 :
+	       w <= n + c->n_above ? c->above[w - n - 1].level :
+				     UINT32_MAX;
 }
 
 /* The nodes of good[] below both a switch and top. */
@@ -142,7 +143,8 @@ static uint32_t move(const struct brute *b, bool *good, size_t w, size_t top,
 static bool take(struct brute *b, size_t i, const bool *all, uint32_t *out)
 {
 	size_t root = b->input->cluster->leaves->n + 1 +
-		      b->input->cluster->n_above, top = root;
+		      b->input->cluster->n_above,
+	       top = root;
 	uint32_t need = b->input->job[i].nodes, got = 0;
 	bool good[B_MAX_NODES];
 
@@ -236,18 +238,18 @@ static void make_plan(const struct brute *b)
 		for (int t = 0; t < b->horizon; t++)
 			plan[t][k] = (int16_t)b->input->cluster->cpus;
 	for (size_t i = 0; i < b->input->n; i++) {
-		int64_t until = b->outcome[i].start_sec +
-				b->input->job[i].limit_sec;
+		int64_t until =
+			b->outcome[i].start_sec + b->input->job[i].limit_sec;
 
 		if (until <= b->now)
 			until = b->now + 1;
 		for (size_t k = 0; holds(b, i) && k < b->outcome[i].n_nodes;
 		     k++)
-			for (int t = 0; t < b->horizon &&
-			     b->now + t < until; t++)
-				plan[t][b->outcome[i].node[k]] = (int16_t)
-					(plan[t][b->outcome[i].node[k]] -
-					 (int)cpus_of(b, i));
+			for (int t = 0; t < b->horizon && b->now + t < until;
+			     t++)
+				plan[t][b->outcome[i].node[k]] =
+					(int16_t)(plan[t][b->outcome[i].node[k]] -
+						  (int)cpus_of(b, i));
 	}
 }
 
@@ -273,14 +275,18 @@ static void backfill_one(struct brute *b, size_t i)
 		lasts[b->horizon][k] = B_MAX_PLAN;
 		for (int t = b->horizon - 1; t >= 0; t--)
 			lasts[t][k] = plan[t][k] >= (int)cpus ?
-				lasts[t + 1][k] + 1 : 0;
+					      lasts[t + 1][k] + 1 :
+					      0;
 	}
 	for (;; at++) {
 		if (at > (int)s->bf_window_sec)
 			return;
 		for (size_t k = 0; k < n; k++)
-			good[k] = b->input->cluster->partition[j->partition][0]
-				  >> k & 1 && lasts[at][k] >= j->limit_sec;
+			good[k] =
+				b->input->cluster->partition[j->partition][0] >>
+						k &
+					1 &&
+				lasts[at][k] >= j->limit_sec;
 		if (take(b, i, good, node))
 			break;
 	}
@@ -290,8 +296,9 @@ static void backfill_one(struct brute *b, size_t i)
 	for (int64_t t = from > b->now ? from : b->now; t < to; t++)
 		for (uint32_t k = 0; t - b->now < b->horizon && k < j->nodes;
 		     k++)
-			plan[t - b->now][node[k]] = (int16_t)
-				(plan[t - b->now][node[k]] - (int)cpus);
+			plan[t - b->now][node[k]] =
+				(int16_t)(plan[t - b->now][node[k]] -
+					  (int)cpus);
 	if (!at)
 		begin(b, i, NP_SIM_BACKFILL, node);
 }
@@ -348,7 +355,8 @@ static uint32_t load_on(const struct brute *b, size_t i, uint32_t leaf)
 				touch[w] |= NP_TOUCH_NODE;
 		}
 		if (on[0] && on[1])
-			load += np_slowdowns_pair(b->input->slowdowns,
+			load += np_slowdowns_pair(
+				b->input->slowdowns,
 				(uint32_t)b->input->job[i].profile, touch[0],
 				(uint32_t)b->input->job[k].profile, touch[1]);
 	}
@@ -363,7 +371,8 @@ static void work_one_second(struct brute *b, size_t i)
 	double speed;
 
 	for (uint32_t leaf = 0; b->input->slowdowns &&
-	     b->input->job[i].profile >= 0 && leaf < l->n; leaf++) {
+				b->input->job[i].profile >= 0 && leaf < l->n;
+	     leaf++) {
 		uint32_t load = load_on(b, i, leaf);
 
 		for (size_t k = 0; k < f->n_nodes; k++)
@@ -380,15 +389,16 @@ static void end_jobs(struct brute *b)
 	bool ends[B_MAX_JOBS] = { false };
 
 	for (size_t i = 0; completing_sec && i < b->input->n; i++)
-		b->news |= b->outcome[i].start_sec >= 0 && b->now ==
-			   b->outcome[i].end_sec + completing_sec;
+		b->news |= b->outcome[i].start_sec >= 0 &&
+			   b->now == b->outcome[i].end_sec + completing_sec;
 
 	for (size_t i = 0; i < b->input->n; i++) {
 		const struct np_sim_job *j = &b->input->job[i];
 
-		ends[i] = runs(b, i) && (b->left[i] <= 0 ||
-			b->now >= b->outcome[i].start_sec + j->limit_sec ||
-			(j->cancel_sec && b->now >= j->cancel_sec));
+		ends[i] = runs(b, i) &&
+			  (b->left[i] <= 0 ||
+			   b->now >= b->outcome[i].start_sec + j->limit_sec ||
+			   (j->cancel_sec && b->now >= j->cancel_sec));
 	}
 	for (size_t i = 0; i < b->input->n; i++)
 		if (ends[i])
@@ -406,8 +416,9 @@ static void arrive(struct brute *b)
 {
 	for (size_t i = 0; i < b->input->n; i++) {
 		const struct np_sim_job *j = &b->input->job[i];
-		const struct b_outcome *a = j->after == NP_SIM_NO_JOB ? NULL :
-			&b->outcome[j->after];
+		const struct b_outcome *a = j->after == NP_SIM_NO_JOB ?
+						    NULL :
+						    &b->outcome[j->after];
 
 		if (b->outcome[i].how == NP_SIM_PENDING && j->cancel_sec &&
 		    j->cancel_sec <= b->now && j->submit_sec <= b->now &&
@@ -424,8 +435,7 @@ static void arrive(struct brute *b)
 			b->outcome[i].end_sec = b->now;
 			continue;
 		}
-		if (a && (a->end_sec < 0 || a->end_sec + j->think_sec >
-			  b->now))
+		if (a && (a->end_sec < 0 || a->end_sec + j->think_sec > b->now))
 			continue;
 		b->eligible[i] = b->now;
 		b->news = true;
@@ -438,15 +448,17 @@ static void share(struct brute *b)
 	const struct np_sim_scheduler *s = b->input->scheduler;
 	uint64_t was[B_MAX_USERS];
 	double decay = s->fair_half_life_sec ?
-		exp2(-(double)s->fair_period_sec / s->fair_half_life_sec) : 1;
+			       exp2(-(double)s->fair_period_sec /
+				    s->fair_half_life_sec) :
+			       1;
 
 	if (!s->fair_period_sec || b->now % s->fair_period_sec)
 		return;
 	memcpy(was, b->shared, sizeof(was));
 	for (size_t u = 0; u < B_MAX_USERS; u++) {
 		/* Usage of a test is below 2^31. */
-		b->used[u] = b->used[u] * (uint64_t)(decay * 4294967296.0)
-			     / 4294967296;
+		b->used[u] = b->used[u] * (uint64_t)(decay * 4294967296.0) /
+			     4294967296;
 		b->shared[u] = b->used[u];
 	}
 	/* Backfill looks at a new order again. */
@@ -457,11 +469,13 @@ static void share(struct brute *b)
 			uint64_t x = was[b->input->job[i].user];
 			uint64_t y = was[b->input->job[k].user];
 
-			b->news |= x > y || (x == y && i > k &&
-				b->input->job[i].priority ==
-				b->input->job[k].priority) ||
+			b->news |=
+				x > y ||
+				(x == y && i > k &&
+				 b->input->job[i].priority ==
+					 b->input->job[k].priority) ||
 				(x == y && b->input->job[i].priority <
-				 b->input->job[k].priority);
+						   b->input->job[k].priority);
 		}
 }
 
@@ -504,8 +518,8 @@ void b_play(const struct np_sim_input *input, struct b_outcome *outcome)
 		for (size_t i = 0; i < input->n; i++)
 			if (runs(&b, i)) {
 				work_one_second(&b, i);
-				b.used[input->job[i].user] += cpus_of(&b, i) *
-					input->job[i].nodes;
+				b.used[input->job[i].user] +=
+					cpus_of(&b, i) * input->job[i].nodes;
 			}
 	}
 }

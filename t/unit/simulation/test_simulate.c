@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "t.h"
 #include "alloc.h"
 #include "brute.h"
 #include "np_bits.h"
-#include "t.h"
 
 #define QUEUES 1000
 #define APPS 3
@@ -87,8 +87,10 @@ static void make_partitions(struct queue *q)
 		q->partition[i] = &q->part[i];
 	}
 	q->cluster = (struct np_sim_cluster){
-		.leaves = q->leaves, .cpus = one_in(2) ? 1 : 4,
-		.partition = q->partition, .n_partitions = 1 + below(2),
+		.leaves = q->leaves,
+		.cpus = one_in(2) ? 1 : 4,
+		.partition = q->partition,
+		.n_partitions = 1 + below(2),
 	};
 }
 
@@ -102,8 +104,8 @@ static void make_switches(struct queue *q)
 	q->below[1] = all & ~q->below[0];
 	q->below[2] = all;
 	for (size_t i = 0; i < n; i++)
-		q->above[i] = (struct np_sim_switch){ i < 2 ? 1 : 2,
-						      &q->below[i] };
+		q->above[i] =
+			(struct np_sim_switch){ i < 2 ? 1 : 2, &q->below[i] };
 	q->cluster.above = q->above;
 	q->cluster.n_above = n;
 }
@@ -114,7 +116,9 @@ static void make_slowdowns(struct queue *q, uint32_t most_load)
 
 	for (uint32_t i = 0; i < APPS; i++)
 		t->profile[i] = (struct np_slowdowns_profile){
-			.trusted = true, .complete = true, .aggressor = true,
+			.trusted = true,
+			.complete = true,
+			.aggressor = true,
 		};
 	for (uint32_t a = 0; a < APPS; a++)
 		for (uint32_t b = 0; b < APPS; b++) {
@@ -122,8 +126,10 @@ static void make_slowdowns(struct queue *q, uint32_t most_load)
 
 			/* More contacts never make it better. */
 			for (uint32_t touch = 0; touch < NP_N_TOUCH; touch++) {
-				load = (uint16_t)(load + (touch ?
-						  below(most_load / 4 + 1) : 0));
+				load = (uint16_t)(load +
+						  (touch ? below(most_load / 4 +
+								 1) :
+							   0));
 				t->suffered[(a * APPS + b) * NP_N_TOUCH + touch] =
 					load;
 				t->caused[(b * APPS + a) * NP_N_TOUCH + touch] =
@@ -146,7 +152,8 @@ static void make_jobs(struct queue *q)
 
 		at += below(gap + 1) * below(2);
 		*j = (struct np_sim_job){
-			.submit_sec = at, .run_sec = 1 + below(300),
+			.submit_sec = at,
+			.run_sec = 1 + below(300),
 			.nodes = 1 + below(one_in(5) ? nodes + 1 : 4),
 			.cpus = cpus > 1 && one_in(2) ? 1 + below(cpus) : 0,
 			.priority = one_in(2) ? below(4) : 0,
@@ -154,19 +161,20 @@ static void make_jobs(struct queue *q)
 			.think_sec = one_in(2) ? below(50) : 0,
 			.user = below(B_MAX_USERS),
 			.profile = one_in(4) ? NP_PROFILE_UNKNOWN :
-				   (int32_t)below(APPS),
-			.partition = (uint16_t)below((uint32_t)
-						     q->cluster.n_partitions),
+					       (int32_t)below(APPS),
+			.partition = (uint16_t)below(
+				(uint32_t)q->cluster.n_partitions),
 		};
 		j->limit_sec = one_in(4) ? j->run_sec :
-			       j->run_sec + below(1 + below(400));
+					   j->run_sec + below(1 + below(400));
 		if (one_in(10))
 			j->cancel_sec = at + below(300);
 	}
 	q->input.n = n;
 }
 
-static void note_start(void *arg, uint32_t job, const struct np_sim_outcome *outcome,
+static void note_start(void *arg, uint32_t job,
+		       const struct np_sim_outcome *outcome,
 		       const uint32_t *node, size_t n)
 {
 	struct queue *q = arg;
@@ -289,10 +297,10 @@ T_TEST("a policy without conflicts changes no start")
 		other.policy.mode = mode[k % NP_ARRAY_SIZE(mode)];
 		other.input.policy = &other.policy;
 		play(&other);
-		T_ROW("a job differs", !memcmp(one.outcome, other.outcome,
-					       sizeof(one.outcome)));
-		T_ROW("nodes differ", !memcmp(one.node, other.node,
-					      sizeof(one.node)));
+		T_ROW("a job differs",
+		      !memcmp(one.outcome, other.outcome, sizeof(one.outcome)));
+		T_ROW("nodes differ",
+		      !memcmp(one.node, other.node, sizeof(one.node)));
 		decisions += other.counts.decisions;
 		release(&one);
 		release(&other);
@@ -316,8 +324,8 @@ T_TEST("placement acts only on what it knows")
 		other.input.known = other.slowdowns;
 		other.input.policy = &other.policy;
 		play(&other);
-		T_ROW("a job differs", !memcmp(one.outcome, other.outcome,
-					       sizeof(one.outcome)));
+		T_ROW("a job differs",
+		      !memcmp(one.outcome, other.outcome, sizeof(one.outcome)));
 		for (size_t i = 0; i < one.input.n; i++)
 			slowed += other.outcome[i].slowed;
 		np_slowdowns_unref(slowdowns);
@@ -346,15 +354,19 @@ static size_t meetings(const struct queue *q)
 				continue;
 			for (size_t x = 0; x < q->n_nodes[i]; x++)
 				for (size_t y = 0; y < q->n_nodes[k]; y++) {
-					uint32_t l = q->leaves->leaf
-						[q->node[i][x]];
+					uint32_t l =
+						q->leaves->leaf[q->node[i][x]];
 
-					together |= l != NP_NO_LEAF && l ==
-						q->leaves->leaf[q->node[k][y]];
+					together |=
+						l != NP_NO_LEAF &&
+						l == q->leaves->leaf[q->node[k]
+									    [y]];
 				}
-			met += together && np_slowdowns_pair(q->slowdowns,
-				(uint32_t)q->job[i].profile, 0,
-				(uint32_t)q->job[k].profile, 0) > limit;
+			met += together &&
+			       np_slowdowns_pair(q->slowdowns,
+						 (uint32_t)q->job[i].profile, 0,
+						 (uint32_t)q->job[k].profile,
+						 0) > limit;
 		}
 	return met;
 }
@@ -472,9 +484,10 @@ T_TEST("what cannot be is refused")
 			one.job[0].after = NP_SIM_NO_JOB;
 		one.scheduler.bf_resolution_sec = refusals[i].resolution;
 		one.input.n = 1;
-		T_ROW(refusals[i].name, np_simulate(&one.input, one.outcome,
-						    &one.counts, &err) ==
-		      -EINVAL && strstr(err.text, refusals[i].says));
+		T_ROW(refusals[i].name,
+		      np_simulate(&one.input, one.outcome, &one.counts, &err) ==
+				      -EINVAL &&
+			      strstr(err.text, refusals[i].says));
 		release(&one);
 	}
 }
@@ -514,8 +527,8 @@ T_TEST("equal shares are as without shares")
 		other.input.assoc = flat;
 		other.input.n_assocs = B_MAX_USERS;
 		play(&other);
-		T_ROW("a job differs", !memcmp(one.outcome, other.outcome,
-					       sizeof(one.outcome)));
+		T_ROW("a job differs",
+		      !memcmp(one.outcome, other.outcome, sizeof(one.outcome)));
 		fair += one.scheduler.fair_period_sec > 0;
 		release(&one);
 		release(&other);
@@ -529,7 +542,10 @@ T_TEST("equal shares are as without shares")
  */
 enum { A, B, A1, A2, B1, N_SHARES };
 static const uint32_t parents[N_SHARES] = {
-	[A] = NP_SIM_NO_PARENT, [B] = NP_SIM_NO_PARENT, [A1] = A, [A2] = A,
+	[A] = NP_SIM_NO_PARENT,
+	[B] = NP_SIM_NO_PARENT,
+	[A1] = A,
+	[A2] = A,
 	[B1] = B,
 };
 static const uint32_t submitted[] = { A1, A1, A1, A2, B1, B1 };
@@ -541,12 +557,14 @@ static const struct {
 } trees[] = {
 	/* At 400 s both accounts are equal, so that b comes before a1. */
 	{ "accounts, then users, have their shares",
-	  { 3, 1, 1, 1, 1 }, { 0, 3, 5, 2, 1, 4 } },
+	  { 3, 1, 1, 1, 1 },
+	  { 0, 3, 5, 2, 1, 4 } },
 	{ "users with Fairshare=parent are equal",
 	  { 3, 1, NP_SIM_SHARES_OF_PARENT, NP_SIM_SHARES_OF_PARENT, 1 },
 	  { 0, 2, 3, 4, 1, 5 } },
 	{ "a user without shares comes last in the account",
-	  { 3, 1, 0, 1, 1 }, { 2, 3, 5, 0, 1, 4 } },
+	  { 3, 1, 0, 1, 1 },
+	  { 2, 3, 5, 0, 1, 4 } },
 };
 
 static void use_shares(struct queue *q, struct np_sim_assoc *tree,
@@ -555,16 +573,20 @@ static void use_shares(struct queue *q, struct np_sim_assoc *tree,
 	make(q, 1, 0);
 	q->part[0] = (UINT64_C(1) << q->leaves->n_nodes) - 1;
 	q->scheduler = (struct np_sim_scheduler){
-		.queue_depth = 100, .bf_resolution_sec = 1,
+		.queue_depth = 100,
+		.bf_resolution_sec = 1,
 		.fair_period_sec = 10,
 	};
 	q->input.slowdowns = NULL;
 	q->input.n = NP_ARRAY_SIZE(submitted);
 	for (size_t i = 0; i < q->input.n; i++)
 		q->job[i] = (struct np_sim_job){
-			.run_sec = 100, .limit_sec = 100, .user = submitted[i],
+			.run_sec = 100,
+			.limit_sec = 100,
+			.user = submitted[i],
 			.nodes = (uint32_t)q->leaves->n_nodes,
-			.after = NP_SIM_NO_JOB, .profile = NP_PROFILE_UNKNOWN,
+			.after = NP_SIM_NO_JOB,
+			.profile = NP_PROFILE_UNKNOWN,
 		};
 	for (size_t i = 0; i < N_SHARES; i++)
 		tree[i] = (struct np_sim_assoc){ parents[i], shares[i] };
@@ -581,7 +603,7 @@ T_TEST("jobs start by the shares of accounts and users")
 		play(&one);
 		for (size_t i = 0; i < one.input.n; i++)
 			T_ROW(trees[k].name, one.outcome[i].start_sec ==
-			      100 * trees[k].want[i]);
+						     100 * trees[k].want[i]);
 		release(&one);
 	}
 }
@@ -594,10 +616,12 @@ T_TEST("impossible trees of shares are refused")
 	use_shares(&one, tree, trees[0].shares);
 	one.input.n_assocs = B1;
 	T_CHECK(np_simulate(&one.input, one.outcome, &one.counts, &err) ==
-			-EINVAL && strstr(err.text, "job 4: user 4 of 4"));
+			-EINVAL &&
+		strstr(err.text, "job 4: user 4 of 4"));
 	one.input.n_assocs = N_SHARES;
 	tree[A2].parent = A2;
 	T_CHECK(np_simulate(&one.input, one.outcome, &one.counts, &err) ==
-			-EINVAL && strstr(err.text, "share 3: parent 3"));
+			-EINVAL &&
+		strstr(err.text, "share 3: parent 3"));
 	release(&one);
 }

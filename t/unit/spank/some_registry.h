@@ -5,8 +5,8 @@
 #ifndef SOME_REGISTRY_H
 #define SOME_REGISTRY_H
 
-#include "np_agents.h"
 #include "t.h"
+#include "np_agents.h"
 
 #include <time.h>
 
@@ -30,15 +30,15 @@ void serve(struct some_registry *w);
 void nap(void);
 
 /* Serve until it is true, or patience ends. */
-#define UNTIL(w, cond)                                  \
-	do {                                            \
+#define UNTIL(w, cond) \
+	do { \
 		for (int i_ = 0; i_ < PATIENCE; i_++) { \
-			serve(w);                       \
-			if (cond)                       \
-				break;                  \
-			nap();                          \
-		}                                       \
-		T_CHECK(cond);                          \
+			serve(w); \
+			if (cond) \
+				break; \
+			nap(); \
+		} \
+		T_CHECK(cond); \
 	} while (0)
 
 /* A socket that is connected, and what it says; who is there is no member. */

@@ -47,8 +47,8 @@ static const struct {
 	{ "a line", "one\n", "one|", 1 },
 	{ "lines at once", "one\ntwo\n\nthree\n", "one|two||three|", 1 },
 	{ "a line in pieces", "o^n^e^\n", "one|", 1 },
-	{ "the end of one and the begin of another", "on^e\ntw^o\n",
-	  "one|two|", 1 },
+	{ "the end of one and the begin of another", "on^e\ntw^o\n", "one|two|",
+	  1 },
 	{ "no line yet", "one", "", 1 },
 	{ "its last line, then it goes", "one\n$", "one|", 0 },
 	{ "it goes in the middle of a line", "one\ntw$", "one|", 0 },
@@ -56,8 +56,8 @@ static const struct {
 	{ "it is closed for what it says", "one\ntwo\nthree\n", "one|two|", 0,
 	  2 },
 	{ "it is closed for its last line", "one\n", "one|", 0, 1 },
-	{ "it is closed for its first one, more to come", "one\ntw^o\n",
-	  "one|", 0, 1 },
+	{ "it is closed for its first one, more to come", "one\ntw^o\n", "one|",
+	  0, 1 },
 };
 
 static void send_pieces(struct np_peer *g, int fd, const char *pieces,
@@ -97,8 +97,8 @@ static const struct {
 	int ends, stays;
 	size_t received;
 } lengths[] = {
-	{ "the longest that one may publish",
-	  2 * NP_WIRE_MAX_BYTES + 4, 1, 1, 1 },
+	{ "the longest that one may publish", 2 * NP_WIRE_MAX_BYTES + 4, 1, 1,
+	  1 },
 	{ "the longest line", NP_PEER_LINE, 1, 1, 1 },
 	{ "the longest line, unfinished", NP_PEER_LINE, 0, 1, 0 },
 	{ "a line too long", NP_PEER_LINE + 1, 1, 0, 0 },
@@ -118,13 +118,13 @@ T_TEST("a line too long ends the connection")
 
 		memset(text, 'a', len);
 		text[len] = '\n';
-		T_ROW(lengths[i].name, send(fd, text, len + 1 -
-			!lengths[i].ends, 0) > 0);
+		T_ROW(lengths[i].name,
+		      send(fd, text, len + 1 - !lengths[i].ends, 0) > 0);
 		np_peer_read(&g, on_line, &h);
 		np_peer_read(&g, on_line, &h);
 		T_ROW(lengths[i].name, (g.fd >= 0) == lengths[i].stays);
 		T_ROW(lengths[i].name, h.lines == lengths[i].received &&
-		      (!h.lines || h.longest == len));
+					       (!h.lines || h.longest == len));
 		np_peer_close(&g);
 		close(fd);
 	}

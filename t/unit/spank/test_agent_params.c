@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,8 +33,7 @@ static const char script[] =
 
 static void write_script(char path[NP_RENDEZVOUS_PATH])
 {
-	snprintf(path, NP_RENDEZVOUS_PATH, "%s",
-		 t_write_text("join", script));
+	snprintf(path, NP_RENDEZVOUS_PATH, "%s", t_write_text("join", script));
 	T_CHECK(chmod(path, 0700) == 0);
 }
 
@@ -67,13 +66,20 @@ static long number(const char *text, const char *name)
 }
 
 static struct np_rendezvous_entry rendezvous = {
-	.port = 4711, .agent_cookie = G, .collector_cookie = H,
-	.max_nodes = 8, .seed = 1,
+	.port = 4711,
+	.agent_cookie = G,
+	.collector_cookie = H,
+	.max_nodes = 8,
+	.seed = 1,
 };
 
 static const struct np_agent_params some = {
-	.rendezvous = &rendezvous, .host = "login1.site", .node = 12,
-	.sleep_sec = 2.24, .task = 4000000, .parent = 3999999,
+	.rendezvous = &rendezvous,
+	.host = "login1.site",
+	.node = 12,
+	.sleep_sec = 2.24,
+	.task = 4000000,
+	.parent = 3999999,
 };
 
 static char *env[] = {
@@ -126,8 +132,8 @@ T_TEST("no child of the program, its secrets in its environment alone")
 	close(20);
 	text = output_of(rendezvous.path);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
-		T_ROW(rows[i].name, (strstr(text, rows[i].line) != NULL) ==
-				    rows[i].there);
+		T_ROW(rows[i].name,
+		      (strstr(text, rows[i].line) != NULL) == rows[i].there);
 	args = strstr(text, "\narg ");
 	end = strstr(text, "\nenv ");
 	T_CHECK(args && end && !memmem(args, (size_t)(end - args), G, 32) &&

@@ -413,7 +413,8 @@ T_TEST("sent home, members still say their last")
 	level = connect_agent(&w, "level");
 	np_registry_end(w.p, NP_AGENT_PROBE);
 	UNTIL(&w, is_shut(fd[0]) && is_shut(fd[1]) && is_shut(fd[2]));
-	T_CHECK(probes(&w).gone == 0); /* they were dispatched, and may report */
+	T_CHECK(probes(&w).gone ==
+		0); /* they were dispatched, and may report */
 	T_CHECK(context(&w, 2)->gone); /* nobody had called this one */
 	send_text(fd[0], "np1 a\nnp1 bye\n");
 	send_text(fd[1], "np1 bye\n");

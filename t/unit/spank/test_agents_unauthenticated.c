@@ -196,7 +196,8 @@ T_TEST("with no descriptors left nobody spins, and who waits comes later")
 	some_registry_open(&w);
 	fd = connect_client(&w);
 	send_text(fd, G " probe 3 n3\n");
-	T_CHECK(poll(&(struct pollfd){ w.listening, POLLIN, 0 }, 1, 60000) == 1);
+	T_CHECK(poll(&(struct pollfd){ w.listening, POLLIN, 0 }, 1, 60000) ==
+		1);
 	T_CHECK(!np_registry_accept_error(w.p));
 	before = no_descriptors();
 	serve(&w);

@@ -1,15 +1,15 @@
 /* The plan of a step's nodes; what slurmctld says is text here. */
-#include "np_alloc_query.h"
 #include "t.h"
+#include "np_alloc_query.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TWO_LEAVES                                            \
+#define TWO_LEAVES \
 	"SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-15] " \
-	"Switches=leaf[0-1]\n"                                \
+	"Switches=leaf[0-1]\n" \
 	"SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-7]\n" \
 	"SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[8-15]\n"
 #define MANY 1000
@@ -38,8 +38,8 @@ static const struct {
 	  -ENODEV },
 	{ "one node on each leaf", TWO_LEAVES, "n7,n8", NULL, NULL, "", "",
 	  NP_SCOPE_NODE, -ENODEV },
-	{ "the level on the leaf of the step", TWO_LEAVES, "n[0-1]",
-	  "n[0-3]", "", " leaf0:n[0-1]:2", "n[2-3]", NP_SCOPE_LEAF, 0 },
+	{ "the level on the leaf of the step", TWO_LEAVES, "n[0-1]", "n[0-3]",
+	  "", " leaf0:n[0-1]:2", "n[2-3]", NP_SCOPE_LEAF, 0 },
 	{ "nodes with other steps are left alone", TWO_LEAVES, "n[0-1]",
 	  "n[0-5]", "n[2-3],n7", " leaf0:n[0-1]:2", "n[4-5]", NP_SCOPE_LEAF,
 	  0 },
@@ -54,8 +54,8 @@ static const struct {
 	{ "and are no part of the step", TWO_LEAVES, "n[0-1],n8",
 	  "n[0-3],n[8-11]", "", " leaf0:n[0-1]:2 leaf1:n8:1!", "n[2-3]",
 	  NP_SCOPE_LEAF, 0 },
-	{ "a level for one node is of no use", TWO_LEAVES, "n0", "n[0-3]",
-	  "", "", "", NP_SCOPE_NODE, -ENODEV },
+	{ "a level for one node is of no use", TWO_LEAVES, "n0", "n[0-3]", "",
+	  "", "", NP_SCOPE_NODE, -ENODEV },
 	{ "the step in another order", TWO_LEAVES, "n3,n2", NULL, NULL,
 	  " leaf0:n[2-3]:2", "", NP_SCOPE_NODE, 0 },
 };
@@ -96,7 +96,7 @@ static int plan(size_t i, uint32_t max_level, struct np_step_nodes *s,
 	return rc;
 }
 
-#define TWO_TREES                                        \
+#define TWO_TREES \
 	TWO_LEAVES "SwitchName=x Level=0 Nodes=n[0-7]\n" \
 		   "SwitchName=y Level=0 Nodes=n[8-9]\n"
 

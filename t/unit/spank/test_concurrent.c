@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TWO_LEAVES                                            \
+#define TWO_LEAVES \
 	"SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-7]\n" \
 	"SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[8-15]\n"
 

@@ -39,7 +39,8 @@ static void second(struct np_counters *c, uint32_t rank, double sec,
 		   double latency_sec, double bytes_per_sec)
 {
 	struct np_report rep = {
-		.kind = NP_REPORT_LATENCY, .rank = rank,
+		.kind = NP_REPORT_LATENCY,
+		.rank = rank,
 		.window = { .at_sec = sec, .n_bins = 1 },
 	};
 
@@ -50,7 +51,9 @@ static void second(struct np_counters *c, uint32_t rank, double sec,
 	if (latency_sec > 0)
 		np_counters_report(c, &rep, true, sec);
 	rep = (struct np_report){
-		.kind = NP_REPORT_COST, .rank = rank, .cost.messages = 20,
+		.kind = NP_REPORT_COST,
+		.rank = rank,
+		.cost.messages = 20,
 	};
 	np_counters_report(c, &rep, true, sec);
 	rep = (struct np_report){
@@ -93,15 +96,17 @@ T_TEST("traffic is what devices count, less the probes' own")
 
 static void messages(struct np_counters *c, uint64_t n)
 {
-	np_counters_report(c, &(struct np_report){ .kind = NP_REPORT_COST,
-						   .cost.messages = n },
+	np_counters_report(c,
+			   &(struct np_report){ .kind = NP_REPORT_COST,
+						.cost.messages = n },
 			   true, 10);
 }
 
 static void bytes(struct np_counters *c, uint64_t n, bool alone)
 {
 	const struct np_report rep = {
-		.kind = NP_REPORT_TRANSFERRED, .transferred = { 1, n },
+		.kind = NP_REPORT_TRANSFERRED,
+		.transferred = { 1, n },
 	};
 
 	np_counters_report(c, &rep, alone, 10);
@@ -138,13 +143,16 @@ T_TEST("bytes of each rail are counted for its leaf switch")
 
 	np_record_leaf(r, "plain");
 	for (uint32_t i = 0; i < 2; i++) {
-		struct np_report rep = { .kind = NP_REPORT_HANDSHAKE, .rank = i };
+		struct np_report rep = { .kind = NP_REPORT_HANDSHAKE,
+					 .rank = i };
 
 		np_record_leaf(r, leaf[i])->rail = strdup(i ? "r1" : "r0");
 		strcpy(rep.handshake.leaf, leaf[i]);
 		np_counters_report(c, &rep, true, 1);
 		rep = (struct np_report){
-			.kind = NP_REPORT_TRANSFERRED, .rank = i, .other_rail = i,
+			.kind = NP_REPORT_TRANSFERRED,
+			.rank = i,
+			.other_rail = i,
 			.transferred = { 2, i ? 5000000 : 1000 },
 		};
 		np_counters_report(c, &rep, true, 10);
@@ -170,7 +178,9 @@ T_TEST("the link is that of the slowest device")
 
 	for (uint32_t i = 0; i < NP_ARRAY_SIZE(link); i++) {
 		const struct np_report rep = {
-			.kind = NP_REPORT_LINK, .rank = i, .link = link[i],
+			.kind = NP_REPORT_LINK,
+			.rank = i,
+			.link = link[i],
 		};
 
 		np_counters_report(c, &rep, true, 1);
@@ -183,8 +193,8 @@ T_TEST("the link is that of the slowest device")
 /* A program of 20 s on two nodes that begins to send after some of them. */
 static const struct {
 	const char *name;
-	double rate[2];	 /* of both nodes, bytes/s, at first ... */
-	int quiet_sec;	 /* for so long; then a megabyte a second */
+	double rate[2];	      /* of both nodes, bytes/s, at first ... */
+	int quiet_sec;	      /* for so long; then a megabyte a second */
 	unsigned least, most; /* quiet probes, of 10 a second */
 } rows[] = {
 	{ "a program that only sleeps", { 0, 0 }, 20, 150, 200 },

@@ -15,8 +15,13 @@
 
 /* What a child of the test finds out about itself, once detached. */
 enum {
-	OWN_SESSION = 1, ROOT_DIRECTORY = 2, NO_SIGNAL_BLOCKED = 4,
-	FDS_IN_ORDER = 8, NO_OTHERS = 16, DETACHED = 32, ALL = 63,
+	OWN_SESSION = 1,
+	ROOT_DIRECTORY = 2,
+	NO_SIGNAL_BLOCKED = 4,
+	FDS_IN_ORDER = 8,
+	NO_OTHERS = 16,
+	DETACHED = 32,
+	ALL = 63,
 };
 
 static const struct {
@@ -85,9 +90,12 @@ static int look(const char *keep)
 	sigprocmask(SIG_SETMASK, NULL, &blocked);
 	found |= getsid(0) == getpid() ? OWN_SESSION : 0;
 	found |= getcwd(dir, sizeof(dir)) && !strcmp(dir, "/") ?
-		ROOT_DIRECTORY : 0;
+			 ROOT_DIRECTORY :
+			 0;
 	found |= !sigismember(&blocked, SIGTERM) &&
-		 !sigismember(&blocked, SIGUSR1) ? NO_SIGNAL_BLOCKED : 0;
+				 !sigismember(&blocked, SIGUSR1) ?
+			 NO_SIGNAL_BLOCKED :
+			 0;
 	found |= in_order(keep) ? FDS_IN_ORDER : 0;
 	found |= no_others((int)strlen(keep)) ? NO_OTHERS : 0;
 	return found;

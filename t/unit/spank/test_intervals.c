@@ -1,6 +1,6 @@
 #include "t.h"
-#include "np_reports.h"
 #include "np_launch.h"
+#include "np_reports.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,16 +16,16 @@ struct world {
 	struct np_intervals *c;
 	double now_sec, start_sec; /* start: NaN before */
 	double up_sec, level_end_sec, report_sec;
-	bool deaf;	 /* levels do not come up */
-	bool counted;	 /* MPI calls, 400 a second */
-	double mute_sec[2]; /* from when on a node tells no more */
+	bool deaf;	      /* levels do not come up */
+	bool counted;	      /* MPI calls, 400 a second */
+	double mute_sec[2];   /* from when on a node tells no more */
 	double handshake_sec; /* a level that is up is reported so much later */
-	double silent_sec; /* the program sends nothing for so long */
-	bool uneven;	  /* a program in bursts, reported late and seldom */
-	double done_sec;  /* its work: what it would have taken alone */
+	double silent_sec;    /* the program sends nothing for so long */
+	bool uneven;	 /* a program in bursts, reported late and seldom */
+	double done_sec; /* its work: what it would have taken alone */
 	double owed_sec[2], owed[2]; /* and how much is not reported yet */
 	unsigned calls;
-	bool overlapped; /* a level was started during another */
+	bool overlapped;   /* a level was started during another */
 	double unfair_sec; /* reported as alone during a level */
 };
 
@@ -51,7 +51,8 @@ static void level_runs(struct world *w)
 		return;
 	w->report_sec += NP_INTERVALS_REPORT_SEC;
 	np_intervals_add_rounds(w->c, w->now_sec,
-			 &(struct np_moments){ 10, round, 0, round, round });
+				&(struct np_moments){ 10, round, 0, round,
+						      round });
 }
 
 static void call(struct world *w, double sec)
@@ -81,8 +82,8 @@ static void tell_late(struct world *w, double speed)
 		w->owed_sec[i] += STEP_SEC;
 		if (w->owed_sec[i] < every_sec[i] - STEP_SEC / 2)
 			continue;
-		np_intervals_add_bytes(w->c, (size_t)i, w->now_sec, w->owed_sec[i],
-				w->owed[i]);
+		np_intervals_add_bytes(w->c, (size_t)i, w->now_sec,
+				       w->owed_sec[i], w->owed[i]);
 		w->owed[i] = w->owed_sec[i] = 0;
 	}
 	w->done_sec += speed * STEP_SEC;
@@ -95,18 +96,19 @@ static void step(struct world *w)
 
 	w->now_sec += STEP_SEC;
 	silent = w->now_sec < w->start_sec + w->silent_sec;
-	loaded = w->now_sec >= w->up_sec || (isinf(w->up_sec) &&
-					     w->now_sec < w->level_end_sec);
+	loaded = w->now_sec >= w->up_sec ||
+		 (isinf(w->up_sec) && w->now_sec < w->level_end_sec);
 	if (w->uneven && !isnan(w->start_sec))
 		tell_late(w, loaded ? 0.5 : 1);
 	for (int i = 0; !w->uneven && i < 2; i++)
 		if (!isnan(w->start_sec) && w->now_sec < w->mute_sec[i])
-			np_intervals_add_bytes(w->c, (size_t)i, w->now_sec, STEP_SEC,
-					silent ? 0 : STEP_SEC *
-					(loaded ? 0.25e6 : 0.5e6));
+			np_intervals_add_bytes(
+				w->c, (size_t)i, w->now_sec, STEP_SEC,
+				silent ? 0 :
+					 STEP_SEC * (loaded ? 0.25e6 : 0.5e6));
 	if (w->counted && !isnan(w->start_sec))
 		np_intervals_add_calls(w->c, 0, w->now_sec, STEP_SEC,
-				 (loaded ? 200 : 400) * STEP_SEC);
+				       (loaded ? 200 : 400) * STEP_SEC);
 	level_runs(w);
 	if (loaded && np_intervals_is_alone(w->c, w->now_sec))
 		w->unfair_sec += STEP_SEC;
@@ -118,8 +120,10 @@ static void step(struct world *w)
 
 static void begin(struct world *w)
 {
-	*w = (struct world){ .r = np_record_new(), .now_sec = 100,
-			     .start_sec = NAN, .up_sec = INFINITY,
+	*w = (struct world){ .r = np_record_new(),
+			     .now_sec = 100,
+			     .start_sec = NAN,
+			     .up_sec = INFINITY,
 			     .mute_sec = { INFINITY, INFINITY } };
 	w->c = w->r ? np_intervals_new(w->r, &earlier) : NULL;
 	T_CHECK(w->c != NULL);
@@ -350,7 +354,7 @@ T_TEST("nor does one that is too late for the lead-in")
 			step(&w);
 		T_ROW(name, w.unfair_sec == 0);
 		T_ROW(name, w.r->n_intervals > 0 &&
-			    t_close(w.r->intervals[0].rate, 1e6, 0.01));
+				    t_close(w.r->intervals[0].rate, 1e6, 0.01));
 		end(&w);
 	}
 }
@@ -368,8 +372,9 @@ T_TEST("calls of MPI are reported where they are counted")
 		for (size_t i = 0; i < w.r->n_intervals; i++) {
 			const struct np_run_interval *b = &w.r->intervals[i];
 
-			T_CHECK(counted ? t_close(b->calls, b->level ? 200 : 400,
-						  0.01) : isnan(b->calls));
+			T_CHECK(counted ? t_close(b->calls,
+						  b->level ? 200 : 400, 0.01) :
+					  isnan(b->calls));
 		}
 		end(&w);
 	}

@@ -62,7 +62,7 @@ T_TEST("an application's name comes from the best source")
 		f.argv = (char **)names[i].argv;
 		f.argc = count(f.argv);
 		T_ROW(names[i].name, np_launch_app_name(&f, app, NULL) == 0 &&
-		      !strcmp(app, names[i].want));
+					     !strcmp(app, names[i].want));
 	}
 }
 
@@ -78,8 +78,8 @@ static const struct {
 	  2, NP_LAUNCH_START, "" },
 	{ "NETPROF_APP flags a step, too", false, false, false, "lmp", 2,
 	  NP_LAUNCH_START, "" },
-	{ "an unflagged step is left alone without a word", false, false,
-	  false, NULL, 2, NP_LAUNCH_IGNORE, "" },
+	{ "an unflagged step is left alone without a word", false, false, false,
+	  NULL, 2, NP_LAUNCH_IGNORE, "" },
 	{ "an empty NETPROF_APP flags nothing", false, false, false, "", 2,
 	  NP_LAUNCH_IGNORE, "" },
 	{ "our own steps are not measured in turn", true, true, false, "x", 2,
@@ -106,10 +106,11 @@ T_TEST("what is measured and what is not, with the reason")
 		f.env_app = plans[i].env_app;
 		f.step.n_nodes = plans[i].n_nodes;
 		f.argv = strstr(plans[i].name, "mpirun") ? ARGV("orted") :
-			 ARGV("/bin/lmp");
+							   ARGV("/bin/lmp");
 		f.argc = 1;
-		T_ROW(plans[i].name, np_launch_decide(&f, &why) ==
-		      plans[i].want && strstr(why.text, plans[i].why));
+		T_ROW(plans[i].name,
+		      np_launch_decide(&f, &why) == plans[i].want &&
+			      strstr(why.text, plans[i].why));
 	}
 }
 
@@ -144,8 +145,8 @@ T_TEST("equal workloads have equal fingerprints")
 	fingerprint(ARGV("lmp", "-in", "x"), 4, 8, base);
 	T_CHECK(strlen(base) == 16);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		fingerprint((char **)rows[i].argv, rows[i].nodes,
-			    rows[i].tasks, hex);
+		fingerprint((char **)rows[i].argv, rows[i].nodes, rows[i].tasks,
+			    hex);
 		T_ROW(rows[i].name, !strcmp(base, hex) == rows[i].same);
 	}
 	fingerprint(ARGV("orted", "-mca", "ess_base_jobid", "17"), 4, 8, base);
@@ -184,8 +185,9 @@ T_TEST("other processors are other workloads")
 		T_ROW(bindings[i].name, f.step.cpus_per_task == bindings[i].n);
 		strcpy(hex[i], f.step.fingerprint);
 		for (size_t k = 0; k < i; k++)
-			T_ROW(bindings[i].name, !strcmp(hex[i], hex[k]) ==
-			      (bindings[i].same && bindings[k].same));
+			T_ROW(bindings[i].name,
+			      !strcmp(hex[i], hex[k]) ==
+				      (bindings[i].same && bindings[k].same));
 	}
 }
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int parse(struct np_args *args, struct np_launch_request *o, struct np_err *err)
+static int parse(struct np_args *args, struct np_launch_request *o,
+		 struct np_err *err)
 {
 	T_CHECK(!args->rc && !args->argv[args->n]);
 	return np_launch_from_argv((int)args->n, args->argv, o, err);
@@ -14,15 +15,25 @@ static int parse(struct np_args *args, struct np_launch_request *o, struct np_er
 static struct np_launch_request example(void)
 {
 	struct np_launch_request o = {
-		.job_id = 12, .step_id = 3, .array_job_id = 11,
-		.array_task_id = 4, .het_component = -1, .n_tasks = 8,
-		.het_job_id = 9, .launcher = true, .runner = 77,
-		.app = "lammps", .level = "P4:M10:B250us",
+		.job_id = 12,
+		.step_id = 3,
+		.array_job_id = 11,
+		.array_task_id = 4,
+		.het_component = -1,
+		.n_tasks = 8,
+		.het_job_id = 9,
+		.launcher = true,
+		.runner = 77,
+		.app = "lammps",
+		.level = "P4:M10:B250us",
 		.rail = "rail1",
-		.executable = "/opt/my prog/lmp", .fingerprint = "0123456789abcdef",
-		.srun = "/usr/bin/srun", .cpus_per_task = 2,
+		.executable = "/opt/my prog/lmp",
+		.fingerprint = "0123456789abcdef",
+		.srun = "/usr/bin/srun",
+		.cpus_per_task = 2,
 		.cpu_bind = "map_cpu:0,2",
-		.setting = { "Store=/a b", "NetDevices=eth0" }, .n_settings = 2,
+		.setting = { "Store=/a b", "NetDevices=eth0" },
+		.n_settings = 2,
 	};
 
 	return o;
@@ -111,7 +122,7 @@ T_TEST("what is no order is refused in words")
 		for (size_t k = 0; bad[i].argv[k]; k++)
 			np_args_add(&args, "%s", bad[i].argv[k]);
 		T_ROW(bad[i].name, parse(&args, &o, &err) == -EINVAL &&
-				   strstr(err.text, bad[i].why));
+					   strstr(err.text, bad[i].why));
 		np_args_free(&args);
 	}
 }

@@ -73,12 +73,13 @@ T_TEST("other layouts are other workloads")
 		strcpy(hex[i], "0123456789abcdef");
 		np_layout_fingerprint(&l, hex[i]);
 		/* Records of before, which have none, stay comparable. */
-		T_ROW(rows[i].name, !strcmp(hex[i], "0123456789abcdef") ==
-				    rows[i].usual);
+		T_ROW(rows[i].name,
+		      !strcmp(hex[i], "0123456789abcdef") == rows[i].usual);
 		free(l.tasks_per_node);
 		for (size_t k = 0; k < i; k++)
-			T_ROW(rows[i].name, !strcmp(hex[i], hex[k]) ==
-			      (rows[i].usual && rows[k].usual));
+			T_ROW(rows[i].name,
+			      !strcmp(hex[i], hex[k]) ==
+				      (rows[i].usual && rows[k].usual));
 	}
 }
 

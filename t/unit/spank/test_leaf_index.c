@@ -1,5 +1,5 @@
-#include "np_alloc_query.h"
 #include "t.h"
+#include "np_alloc_query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,11 +63,11 @@ static void describe(const struct np_leaf_index *l, const char *node,
 	T_CHECK(!strcmp(rail[0].leaf, np_leaf_index_find(l, node)));
 }
 
-#define TWO_TREES                             \
+#define TWO_TREES \
 	"SwitchName=a Level=0 Nodes=n[0-3]\n" \
 	"SwitchName=b Level=0 Nodes=n[4-7]\n" \
 	"SwitchName=x Level=0 Nodes=n[0-7]\n"
-#define FILE_OF_RAILS                           \
+#define FILE_OF_RAILS \
 	"Rail=r0 NIC=ib0 Leaf=a Nodes=n[0-3]\n" \
 	"Rail=r1 NIC=ib1 Leaf=y Nodes=n[0-1]\n"
 

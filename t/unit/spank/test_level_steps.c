@@ -113,7 +113,7 @@ T_TEST("a level's steps are started once a node")
 		T_ROW(node[i], was_passed(node[i], "--jobid=12"));
 		T_ROW(node[i], was_passed(node[i], "--port=4711"));
 		T_ROW(node[i], was_passed(node[i], "/opt/netprof/libexec/"
-					"netprof-agent"));
+						   "netprof-agent"));
 		T_ROW(node[i], was_passed(node[i], "cookie a b"));
 	}
 	np_level_steps_cause(&c, cause, sizeof(cause));
@@ -147,8 +147,8 @@ T_TEST("how they end, in words")
 
 		T_ROW(rows[i].name, start(&c, rows[i].hosts) == 0);
 		T_ROW(rows[i].name, n_open(&c) == c.n);
-		T_ROW(rows[i].name, run_until(&c, rows[i].running) ==
-				    rows[i].running);
+		T_ROW(rows[i].name,
+		      run_until(&c, rows[i].running) == rows[i].running);
 		if (rows[i].sig) {
 			np_level_steps_signal(&c, rows[i].sig);
 			T_ROW(rows[i].name, run_until(&c, 0) == 0);

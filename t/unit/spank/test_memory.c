@@ -132,9 +132,11 @@ static void put_stat(const char *dir, bool v2, long files)
 	FILE *f = open_for(dir, "memory.stat");
 
 	/* Version 1 says first what is the group's own, without those below. */
-	fprintf(f, v2 ? "anon 5\ninactive_file %ld\nactive_file %ld\n" :
-		"inactive_file 1\ntotal_rss 5\ntotal_inactive_file %ld\n"
-		"total_active_file %ld\n", files / 4, files - files / 4);
+	fprintf(f,
+		v2 ? "anon 5\ninactive_file %ld\nactive_file %ld\n" :
+		     "inactive_file 1\ntotal_rss 5\ntotal_inactive_file %ld\n"
+		     "total_active_file %ld\n",
+		files / 4, files - files / 4);
 	fclose(f);
 }
 
@@ -170,9 +172,11 @@ T_TEST("a step that has nearly used its memory")
 		for (const struct group *g = rows[i].group; g->dir; g++)
 			put_group(dir, rows[i].v2, g);
 		np_memory_open(&m, dir);
-		T_ROW(rows[i].name, np_memory_short(&m, 0, why) == !!rows[i].why);
-		T_ROW(rows[i].name, !rows[i].why ||
-		      !strncmp(why, rows[i].why, strlen(rows[i].why)));
+		T_ROW(rows[i].name,
+		      np_memory_short(&m, 0, why) == !!rows[i].why);
+		T_ROW(rows[i].name,
+		      !rows[i].why ||
+			      !strncmp(why, rows[i].why, strlen(rows[i].why)));
 	}
 }
 

@@ -44,8 +44,8 @@ static const char *leaf_of(char c)
 	return c == '.' ? NULL : c == '-' ? "" : names[c - 'a'];
 }
 
-static void describe(const struct np_pair_group *g, size_t n,
-		     const char *nodes, char *out)
+static void describe(const struct np_pair_group *g, size_t n, const char *nodes,
+		     char *out)
 {
 	char *start = out;
 
@@ -128,7 +128,7 @@ T_TEST("10000 nodes")
 	size_t n = 10000, got, of_leaf[313] = { 0 };
 	struct np_pair_group *g = calloc(n / 2, sizeof(*g));
 	const char **leaf = calloc(n, sizeof(*leaf));
-	char (*name)[8] = calloc(n, sizeof(*name));
+	char(*name)[8] = calloc(n, sizeof(*name));
 
 	for (size_t i = 0; i < n; i++) {
 		snprintf(name[i], sizeof(name[i]), "%zu", i / 32);

@@ -127,13 +127,17 @@ T_TEST("probes and level run where they should")
 		int rc;
 
 		read_layout(rows[i].nodes, &l);
-		rc = np_step_nodes_plan(&l.s, &l.job, &l.busy, rows[i].max_level ?
-				    rows[i].max_level : MAX_NODES, r, &why);
-		T_ROW(rows[i].name, rows[i].n_probes ? !rc &&
-		      describe(&l, r, text) == rows[i].n_probes &&
-		      l.s.scope == rows[i].scope &&
-		      !strcmp(text, rows[i].want) :
-		      rc == -ENODEV && strstr(why.text, "leaf") != NULL);
+		rc = np_step_nodes_plan(&l.s, &l.job, &l.busy,
+					rows[i].max_level ? rows[i].max_level :
+							    MAX_NODES,
+					r, &why);
+		T_ROW(rows[i].name,
+		      rows[i].n_probes ?
+			      !rc && describe(&l, r, text) == rows[i].n_probes &&
+				      l.s.scope == rows[i].scope &&
+				      !strcmp(text, rows[i].want) :
+			      rc == -ENODEV &&
+				      strstr(why.text, "leaf") != NULL);
 		free_layout(&l);
 		np_record_free(r);
 	}

@@ -69,8 +69,11 @@ T_TEST("a container is not given the library and knows where traces go")
 	char *argv[] = { "/opt/bin/apptainer", NULL };
 	struct np_step_context f = { .argc = 1, .argv = argv };
 	struct np_tracing_task task = { .context = &f, .uid = 7, .job_id = 2 };
-	struct np_tracing t = { .library = "/proc/self/exe", .dir = "/d",
-				.bytes = 1, .keep = 1, .app = "a" };
+	struct np_tracing t = { .library = "/proc/self/exe",
+				.dir = "/d",
+				.bytes = 1,
+				.keep = 1,
+				.app = "a" };
 	struct np_err err = NP_ERR_INIT;
 	char text[NP_TRACING_TEXT], set[512] = "";
 

@@ -14,9 +14,13 @@
 #define P256 P64 P64 P64 P64
 
 static const struct np_rendezvous_entry some = {
-	.port = 4711, .agent_cookie = G, .collector_cookie = H,
-	.after_sec = 2.0, .max_nodes = 8,
-	.seed = 4294967295u, .path = "/opt/x/netprof-agent",
+	.port = 4711,
+	.agent_cookie = G,
+	.collector_cookie = H,
+	.after_sec = 2.0,
+	.max_nodes = 8,
+	.seed = 4294967295u,
+	.path = "/opt/x/netprof-agent",
 };
 
 static int same(const struct np_rendezvous_entry *a,
@@ -25,9 +29,8 @@ static int same(const struct np_rendezvous_entry *a,
 	return a->port == b->port &&
 	       !strcmp(a->agent_cookie, b->agent_cookie) &&
 	       !strcmp(a->collector_cookie, b->collector_cookie) &&
-	       a->after_sec == b->after_sec &&
-	       a->max_nodes == b->max_nodes && a->seed == b->seed &&
-	       !strcmp(a->path, b->path);
+	       a->after_sec == b->after_sec && a->max_nodes == b->max_nodes &&
+	       a->seed == b->seed && !strcmp(a->path, b->path);
 }
 
 T_TEST("every component of a job finds its rendezvous entry")
@@ -43,7 +46,8 @@ T_TEST("every component of a job finds its rendezvous entry")
 	for (uint16_t i = 0; i < 16; i++) {
 		v.port = (uint16_t)(65535 - i);
 		v.seed = i;
-		T_CHECK(np_rendezvous_find(text, i, &got) == 0 && same(&v, &got));
+		T_CHECK(np_rendezvous_find(text, i, &got) == 0 &&
+			same(&v, &got));
 	}
 	T_CHECK(np_rendezvous_find(text, 16, &got) == -ENOENT);
 	T_CHECK(np_rendezvous_find(text, (size_t)-1, &got) == -ENOENT);
@@ -110,11 +114,12 @@ T_TEST("any value in the environment of the user")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		struct np_rendezvous_entry v = { .port = 1 };
-		int rc = np_rendezvous_find(texts[i].text, texts[i].component, &v);
+		int rc = np_rendezvous_find(texts[i].text, texts[i].component,
+					    &v);
 
 		T_ROW(texts[i].name, rc == texts[i].rc);
-		T_ROW(texts[i].name, rc ? v.port == 1 && !v.agent_cookie[0] :
-					  same(&v, &some));
+		T_ROW(texts[i].name,
+		      rc ? v.port == 1 && !v.agent_cookie[0] : same(&v, &some));
 	}
 }
 
@@ -141,10 +146,10 @@ static const struct {
 	{ "a path with a semicolon", "/opt;/join", 1024, "LibexecDir" },
 	{ "a path with a line end", "/opt\n/join", 1024, "LibexecDir" },
 	{ "no path", "", 1024, "LibexecDir" },
-	{ "no room for a second one", "/opt/x/netprof-agent",
-	  sizeof(GOOD) + 10, "too many components" },
-	{ "no room by one byte", "/opt/x/netprof-agent",
-	  2 * sizeof(GOOD) - 1, "too many components" },
+	{ "no room for a second one", "/opt/x/netprof-agent", sizeof(GOOD) + 10,
+	  "too many components" },
+	{ "no room by one byte", "/opt/x/netprof-agent", 2 * sizeof(GOOD) - 1,
+	  "too many components" },
 };
 
 T_TEST("what cannot be announced is refused with its cause")
@@ -155,8 +160,9 @@ T_TEST("what cannot be announced is refused with its cause")
 		char text[1024] = GOOD;
 
 		strcpy(v.path, refused[i].join);
-		T_ROW(refused[i].name, np_rendezvous_add(&v, text,
-			refused[i].size, &err) == -EINVAL);
+		T_ROW(refused[i].name,
+		      np_rendezvous_add(&v, text, refused[i].size, &err) ==
+			      -EINVAL);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
 		T_ROW(refused[i].name, !strcmp(text, GOOD));
 	}
@@ -186,12 +192,14 @@ static int takes_well(const struct np_rendezvous_entry *v, uint32_t n)
 	if (n > v->max_nodes && (run % 2 || widest > 2 * (n / blocks)))
 		return 0;
 	return taken == np_rendezvous_count(v, n) && taken <= v->max_nodes &&
-	       !np_rendezvous_takes_part(v, n, n) && !np_rendezvous_takes_part(v, ~0u, n);
+	       !np_rendezvous_takes_part(v, n, n) &&
+	       !np_rendezvous_takes_part(v, ~0u, n);
 }
 
 static void check_takes(uint32_t max_nodes, uint32_t n, uint32_t seed)
 {
-	const struct np_rendezvous_entry v = { .max_nodes = max_nodes, .seed = seed };
+	const struct np_rendezvous_entry v = { .max_nodes = max_nodes,
+					       .seed = seed };
 
 	if (!takes_well(&v, n)) {
 		printf("  max_nodes %u, n_nodes %u, seed %u:", max_nodes, n,
@@ -202,8 +210,9 @@ static void check_takes(uint32_t max_nodes, uint32_t n, uint32_t seed)
 
 T_TEST("members wait on pairs of neighbours all over the step")
 {
-	static const uint32_t most[] = { 2, 3, 4, 5, 7, 8, 16, 31, 64, 255,
-					 256 };
+	static const uint32_t most[] = {
+		2, 3, 4, 5, 7, 8, 16, 31, 64, 255, 256
+	};
 	static const uint32_t wide[] = { 257, 300, 511, 1000, 4097, 10000 };
 
 	for (size_t m = 0; m < NP_ARRAY_SIZE(most); m++)
@@ -212,7 +221,8 @@ T_TEST("members wait on pairs of neighbours all over the step")
 	for (uint32_t m = 2; m <= NP_RENDEZVOUS_MAX_NODES; m++)
 		for (size_t i = 0; i < NP_ARRAY_SIZE(wide); i++)
 			check_takes(m, wide[i], m * 2654435761u);
-	T_CHECK(!np_rendezvous_takes_part(&some, 0, 0) && !np_rendezvous_count(&some, 0));
+	T_CHECK(!np_rendezvous_takes_part(&some, 0, 0) &&
+		!np_rendezvous_count(&some, 0));
 }
 
 /* Also in one block of many nodes each may be among the two. */
@@ -229,11 +239,13 @@ T_TEST("over many steps every node is measured")
 		memset(seen, 0, sizeof(seen));
 		for (uint32_t seed = 0; seed < 1000; seed++) {
 			const struct np_rendezvous_entry v = {
-				.max_nodes = steps[s].max_nodes, .seed = seed,
+				.max_nodes = steps[s].max_nodes,
+				.seed = seed,
 			};
 
 			for (uint32_t i = 0; i < steps[s].n; i++)
-				seen[i] += np_rendezvous_takes_part(&v, i, steps[s].n);
+				seen[i] += np_rendezvous_takes_part(&v, i,
+								    steps[s].n);
 		}
 		for (uint32_t i = 0; i < steps[s].n; i++)
 			never += !seen[i];
@@ -246,8 +258,10 @@ T_TEST("another step has its members on other nodes")
 	uint32_t alike = 0;
 
 	for (uint32_t seed = 0; seed < 100; seed++) {
-		const struct np_rendezvous_entry a = { .max_nodes = 8, .seed = seed };
-		const struct np_rendezvous_entry b = { .max_nodes = 8, .seed = seed + 1 };
+		const struct np_rendezvous_entry a = { .max_nodes = 8,
+						       .seed = seed };
+		const struct np_rendezvous_entry b = { .max_nodes = 8,
+						       .seed = seed + 1 };
 		uint32_t both = 0;
 
 		for (uint32_t i = 0; i < 1000; i++)

@@ -12,11 +12,13 @@
 static int knock(int family, uint16_t port)
 {
 	struct sockaddr_in6 six = {
-		.sin6_family = AF_INET6, .sin6_port = htons(port),
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(port),
 		.sin6_addr = IN6ADDR_LOOPBACK_INIT,
 	};
 	struct sockaddr_in four = {
-		.sin_family = AF_INET, .sin_port = htons(port),
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
@@ -24,8 +26,8 @@ static int knock(int family, uint16_t port)
 	if (fd < 0)
 		return -1;
 	rc = family == AF_INET6 ?
-		connect(fd, (struct sockaddr *)&six, sizeof(six)) :
-		connect(fd, (struct sockaddr *)&four, sizeof(four));
+		     connect(fd, (struct sockaddr *)&six, sizeof(six)) :
+		     connect(fd, (struct sockaddr *)&four, sizeof(four));
 	close(fd);
 	return rc;
 }
@@ -33,7 +35,8 @@ static int knock(int family, uint16_t port)
 static int has_loopback_six(void)
 {
 	struct sockaddr_in6 any = {
-		.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+		.sin6_family = AF_INET6,
+		.sin6_addr = IN6ADDR_LOOPBACK_INIT,
 	};
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
 

@@ -1,7 +1,7 @@
+#include "t.h"
 #include "np_saver_proto.h"
 #include "np_saver_queue.h"
 #include "np_select_level.h"
-#include "t.h"
 
 #include <errno.h>
 #include <math.h>
@@ -60,8 +60,11 @@ static struct np_saver_client *who(uid_t uid)
 static int add(struct np_saver_queue *q, struct np_saver_client *w,
 	       uint64_t from, enum np_saver_kind kind, size_t len)
 {
-	struct np_saver_request r = { .client = w, .connection = from, .kind = kind,
-				      .text = calloc(1, len), .len = len };
+	struct np_saver_request r = { .client = w,
+				      .connection = from,
+				      .kind = kind,
+				      .text = calloc(1, len),
+				      .len = len };
 
 	return np_saver_queue_add(q, &r);
 }
@@ -86,7 +89,8 @@ T_TEST("a store that hangs holds one process of a user")
 	T_CHECK(!add(&q, b, 3, NP_SAVER_SAVE, 1));
 	first = np_saver_queue_next(&q);
 	other = np_saver_queue_next(&q);
-	T_CHECK(first && first->connection == 1 && other && other->connection == 3);
+	T_CHECK(first && first->connection == 1 && other &&
+		other->connection == 3);
 	T_CHECK(!np_saver_queue_next(&q));
 	np_saver_queue_done(&q, first);
 	first = np_saver_queue_next(&q);
@@ -149,8 +153,10 @@ T_TEST("and takes the place of no other run's")
 	for (size_t i = 0; i < 2 * NP_ARRAY_SIZE(runs); i++) {
 		const char *run = runs[i % NP_ARRAY_SIZE(runs)];
 		struct np_saver_request r = {
-			.client = w, .kind = NP_SAVER_SAVE,
-			.text = memcpy(malloc(6), run, 6), .len = 6,
+			.client = w,
+			.kind = NP_SAVER_SAVE,
+			.text = memcpy(malloc(6), run, 6),
+			.len = 6,
 		};
 
 		T_CHECK(!np_saver_queue_add(&q, &r));
@@ -219,9 +225,14 @@ T_TEST("what was chosen arrives")
 T_TEST("a damaged choice is refused")
 {
 	static const char *const texts[] = {
-		"", "c3", "c3 0 1 0 0.2\n", "nosuch 0 0 0 0\n",
-		"c3 0 1 1 0.2\nc3 1\n", "c3 0 1 1 0.2\nc3 1\n1 7 1 1 1\n",
-		"c3 0 1 1 0.2\nc3 1\n1 0 -1 1 1\n", "c3 0 999999 0 0.2\n",
+		"",
+		"c3",
+		"c3 0 1 0 0.2\n",
+		"nosuch 0 0 0 0\n",
+		"c3 0 1 1 0.2\nc3 1\n",
+		"c3 0 1 1 0.2\nc3 1\n1 7 1 1 1\n",
+		"c3 0 1 1 0.2\nc3 1\n1 0 -1 1 1\n",
+		"c3 0 999999 0 0.2\n",
 		"- 0 1 0 0\nnosuch 1\n",
 	};
 	struct np_selection out;

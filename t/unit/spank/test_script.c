@@ -99,7 +99,8 @@ T_TEST("a script waits no longer than its limit")
 	T_CHECK(sec >= 0.04 && 1e3 * sec < PATIENCE_MS);
 	np_script_close(&s);
 	start = np_mono_sec();
-	np_script_announce(job(), getuid(), 0, PATIENCE_MS); /* nobody is there */
+	np_script_announce(job(), getuid(), 0,
+			   PATIENCE_MS); /* nobody is there */
 	T_CHECK(1e3 * (np_mono_sec() - start) < PATIENCE_MS / 2.0);
 }
 

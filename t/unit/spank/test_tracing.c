@@ -8,8 +8,11 @@
 #include <string.h>
 
 static const struct np_tracing some = {
-	.library = "/usr/lib/x.so", .dir = "/store/users", .bytes = 4096,
-	.keep = 4, .app = "lammps",
+	.library = "/usr/lib/x.so",
+	.dir = "/store/users",
+	.bytes = 4096,
+	.keep = 4,
+	.app = "lammps",
 };
 
 T_TEST("what srun says arrives")

@@ -9,7 +9,8 @@ T_TEST("a rate is bytes by the time between two readings")
 	struct np_traffic *t = calloc(1, sizeof(*t));
 
 	for (int i = 1; t && i <= 400; i++) /* 1000 bytes/s, then 4000 */
-		np_traffic_add(t, 0, 100 + i * 0.25, 0.25, i <= 200 ? 250 : 1000);
+		np_traffic_add(t, 0, 100 + i * 0.25, 0.25,
+			       i <= 200 ? 250 : 1000);
 	T_CHECK(t && t_close(np_traffic_rate(t, 140, 142), 1000, 1e-9));
 	T_CHECK(t && t_close(np_traffic_rate(t, 160, 162), 4000, 1e-9));
 	T_CHECK(t && t_close(np_traffic_rate(t, 149, 151), 2500, 1e-9));
@@ -55,7 +56,7 @@ T_TEST("what arrives at once is of one time after the other")
 
 	for (int i = 1; t && i <= 80; i++) {
 		double heard = i <= 20 ? 10 + 0.25 * i :
-			       10 + 2 * ceil(i / 8.0) + 0.1;
+					 10 + 2 * ceil(i / 8.0) + 0.1;
 
 		np_traffic_add(t, 0, heard, 0.25, i <= 44 ? 250 : 1000);
 	}
@@ -71,12 +72,12 @@ T_TEST("odd times do no harm")
 
 	if (!t)
 		return;
-	np_traffic_add(t, 0, 10, 0, 1e9);   /* in no time */
+	np_traffic_add(t, 0, 10, 0, 1e9); /* in no time */
 	np_traffic_add(t, 0, 10, -1, 1e9);
 	np_traffic_add(t, 0, 10, 1e9, 1e9); /* since long ago */
 	T_CHECK(isnan(np_traffic_rate(t, 0, 20)));
-	np_traffic_add(t, 0, 1e6, 1, 100);	 /* after a long silence */
-	np_traffic_add(t, 0, 10, 1, 1e9);	 /* far too late */
+	np_traffic_add(t, 0, 1e6, 1, 100); /* after a long silence */
+	np_traffic_add(t, 0, 10, 1, 1e9);  /* far too late */
 	T_CHECK(t_close(np_traffic_rate(t, 1e6 - 1, 1e6), 100, 1e-6));
 	free(t);
 }

@@ -49,9 +49,9 @@ static const struct {
 	double q, want_sec;
 } quantiles[] = {
 	{ "median of 1 .. 1000 us", 0.5, 500e-6 },
-	{ "p10",                    0.1, 100e-6 },
-	{ "p99",                    0.99, 990e-6 },
-	{ "p100 is the maximum",    1.0, 1000e-6 },
+	{ "p10", 0.1, 100e-6 },
+	{ "p99", 0.99, 990e-6 },
+	{ "p100 is the maximum", 1.0, 1000e-6 },
 };
 
 T_TEST("quantiles are right within one bin")

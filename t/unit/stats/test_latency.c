@@ -32,8 +32,7 @@ static const struct {
 	{ "not a number first", 1, { NAN, 2 }, "nan" },
 	{ "not a number", 2, { 0, NAN, 2 }, "edge 1" },
 	{ "twice the same", 2, { 0, 2, 2 }, "edge 2" },
-	{ "infinite in the middle", 3, { 0, 2, INFINITY, INFINITY },
-	  "edge 3" },
+	{ "infinite in the middle", 3, { 0, 2, INFINITY, INFINITY }, "edge 3" },
 };
 
 T_TEST("impossible bins are refused")
@@ -43,7 +42,7 @@ T_TEST("impossible bins are refused")
 		struct np_err err = NP_ERR_INIT;
 
 		T_ROW(bad[i].name, np_bins_check(&b, &err) == -EINVAL &&
-		      strstr(err.text, bad[i].text));
+					   strstr(err.text, bad[i].text));
 	}
 }
 
@@ -71,10 +70,10 @@ static const struct {
 	double shift;
 	size_t want;
 } sums[] = {
-	{ "idle adds nothing",	       0, 2, 0.5, 2 },
-	{ "two excesses add",	       2, 2, 0.5, 3 },
+	{ "idle adds nothing", 0, 2, 0.5, 2 },
+	{ "two excesses add", 2, 2, 0.5, 3 },
 	{ "the last bin swallows all", 4, 4, 0.5, 4 },
-	{ "not below the first edge",  0, 0, 9, 0 },
+	{ "not below the first edge", 0, 0, 9, 0 },
 };
 
 T_TEST("latencies of two co-runners add over idle")
@@ -86,8 +85,8 @@ T_TEST("latencies of two co-runners add over idle")
 		np_latency_cdf(a, 5, cdf_a);
 		np_latency_cdf(b, 5, cdf_b);
 		np_latency_add(&bins, cdf_a, cdf_b, sums[i].shift, sum);
-		T_ROW(sums[i].name, sum[4] == 1 &&
-		      sum[sums[i].want] == 1 &&
-		      (!sums[i].want || sum[sums[i].want - 1] == 0));
+		T_ROW(sums[i].name,
+		      sum[4] == 1 && sum[sums[i].want] == 1 &&
+			      (!sums[i].want || sum[sums[i].want - 1] == 0));
 	}
 }

@@ -51,8 +51,8 @@ static void add_noise(char kind, double s, uint64_t seed)
 			double u = t_uniform(&g), v = t_uniform(&g);
 			double x = kind == 'e' ? -s * log(1 - u) :
 				   kind == 't' ? (v < 0.1 ? 6 * s : s) * u :
-				   s * sqrt(-2 * log(1 - u)) *
-					   cos(2 * M_PI * v);
+						 s * sqrt(-2 * log(1 - u)) *
+							 cos(2 * M_PI * v);
 
 			net.dist[i * net.n + j] *= fmax(0.3, 1 + x);
 			net.dist[j * net.n + i] = net.dist[i * net.n + j];
@@ -69,7 +69,11 @@ static const struct {
 	{ "two nodes and one", { 2, 1 }, 2e-6, 3e-6, 0, 0 },
 	{ "one leaf", { 16 }, 2e-6, 2e-6, 0.1, 0 },
 	{ "one leaf, and noise", { 30 }, 2e-6, 2e-6, 0.5, 0 },
-	{ "a node that is slower by itself", { 4, 4, 4 }, 2e-6, 3e-6, 0.02,
+	{ "a node that is slower by itself",
+	  { 4, 4, 4 },
+	  2e-6,
+	  3e-6,
+	  0.02,
 	  0.2e-6 },
 	{ "one leaf with such a node", { 12 }, 2e-6, 3e-6, 0.02, 0.2e-6 },
 	{ "TCP: slower, and noisier", { 8, 8, 8 }, 30e-6, 45e-6, 0.15, 0 },

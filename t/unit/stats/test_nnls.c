@@ -200,8 +200,8 @@ T_TEST("a warm start gives the same answer")
 		memset(gram, 0, sizeof(gram));
 		for (size_t r = 0; r < 30; r++)
 			for (size_t j = 0; j < 144; j++)
-				gram[j] += a[r * 12 + j / 12] *
-					   a[r * 12 + j % 12];
+				gram[j] +=
+					a[r * 12 + j / 12] * a[r * 12 + j % 12];
 		for (size_t j = 0; j < 12; j++) {
 			h[j] = 10 * gsl_rng_uniform(g) - 3;
 			warm[j] = fmax(0, gsl_rng_uniform(g) - 0.5);

@@ -11,11 +11,12 @@ T_TEST("a slowdown has its 95 % interval")
 		double low, high;
 	} rows[] = {
 		/* t(0.975, 4) = 2.7764, sd 0.02 of log(1.5) */
-		{ "one run has the assumed scatter", { 1, 0.5, NAN },
-		  0.4190, 0.5857 },
+		{ "one run has the assumed scatter",
+		  { 1, 0.5, NAN },
+		  0.4190,
+		  0.5857 },
 		/* 4 degrees of 1 %: t(8) = 2.306; sd^2 = (4e-4 + 16e-4) / 8 */
-		{ "repetitions narrow it", { 5, 0.5, 0.015 },
-		  0.47574, 0.52466 },
+		{ "repetitions narrow it", { 5, 0.5, 0.015 }, 0.47574, 0.52466 },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
@@ -23,6 +24,6 @@ T_TEST("a slowdown has its 95 % interval")
 
 		np_noise_interval(&rows[i].m, 0.02, &low, &high);
 		T_ROW(rows[i].name, t_close(low, rows[i].low, 2e-4) &&
-		      t_close(high, rows[i].high, 2e-4));
+					    t_close(high, rows[i].high, 2e-4));
 	}
 }

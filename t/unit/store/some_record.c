@@ -32,7 +32,10 @@ void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		double x = base_sec * (1 - 0.2 * log(1 - t_uniform(g)));
 		struct np_moments one = {
-			.n = 1, .mean = x, .min = x, .max = x,
+			.n = 1,
+			.mean = x,
+			.min = x,
+			.max = x,
 		};
 
 		np_hist_add_bin(leaf->hist, np_hist_bin_of(x), 1);
@@ -47,7 +50,8 @@ static char *text(struct t_rng *g, const char *what)
 	char *s;
 
 	return t_rand(g) % 8 && asprintf(&s, "%s%u", what, t_rand(g) % 99) > 0 ?
-	       s : NULL;
+		       s :
+		       NULL;
 }
 
 static struct np_moments moments(struct t_rng *g, double base_sec)
@@ -194,11 +198,14 @@ struct np_record *t_some_record(uint64_t seed)
 	add_neighbours(r, &g);
 	r->source = text(&g, "quiet");
 	r->traffic = (struct np_traffic_run){
-		2, 100 * t_uniform(&g), 1e9 * t_uniform(&g), 1.25e9,
+		2,
+		100 * t_uniform(&g),
+		1e9 * t_uniform(&g),
+		1.25e9,
 	};
 	for (size_t i = t_rand(&g) % 3; i; i--) {
-		struct np_nic_run *nic = np_record_nic(r, i == 1 ? "eth0" :
-								   "mlx5_0:1");
+		struct np_nic_run *nic =
+			np_record_nic(r, i == 1 ? "eth0" : "mlx5_0:1");
 
 		nic->n_nodes = 2;
 		nic->node_sec = 100 * t_uniform(&g);

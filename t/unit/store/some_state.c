@@ -31,7 +31,10 @@ void write_text(const char *name, const char *text)
 }
 
 static struct np_state_cause cause = {
-	.leaf = "leaf1", .other = 17, .other_app = "lmp", .victim = 17,
+	.leaf = "leaf1",
+	.other = 17,
+	.other_app = "lmp",
+	.victim = 17,
 	.slowdown = 0.4,
 };
 struct np_state_job jobs[] = {

@@ -1,7 +1,7 @@
 #include "some_store.h"
 
-#include "some_record.h"
 #include "t.h"
+#include "some_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,8 +77,8 @@ struct np_runs t_store_load(struct np_store *s, int *rc)
 
 	t_store_warned.n = 0;
 	t_store_warned.line[0] = '\0';
-	*rc = np_store_load(s, NP_STORE_USER, geteuid(), "lmp", t_store_warn, NULL,
-			    &runs, NULL);
+	*rc = np_store_load(s, NP_STORE_USER, geteuid(), "lmp", t_store_warn,
+			    NULL, &runs, NULL);
 	return runs;
 }
 
@@ -86,8 +86,8 @@ const char *t_store_path(const char *name)
 {
 	static char path[1024];
 
-	snprintf(path, sizeof(path), "%s/users/%u/lmp/%s", t_store_dir, geteuid(),
-		 name);
+	snprintf(path, sizeof(path), "%s/users/%u/lmp/%s", t_store_dir,
+		 geteuid(), name);
 	return path;
 }
 
@@ -110,8 +110,8 @@ int t_count_files(const char *dir, const char *pattern)
 	int n = -1;
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "find '%s' -name '%s' -type f | wc -l",
-		 dir, pattern);
+	snprintf(cmd, sizeof(cmd), "find '%s' -name '%s' -type f | wc -l", dir,
+		 pattern);
 	f = popen(cmd, "r");
 	if (!f || fscanf(f, "%d", &n) != 1)
 		n = -1;

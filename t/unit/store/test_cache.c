@@ -168,7 +168,8 @@ T_TEST("what others may have written is not read")
 T_TEST("the state is that of all directories")
 {
 	struct np_store_stamp s[2] = {
-		{ .dev = 1, .ino = 2, .sec = 1000, .nsec = 5 }, { .dev = 0 },
+		{ .dev = 1, .ino = 2, .sec = 1000, .nsec = 5 },
+		{ .dev = 0 },
 	};
 	uint64_t state = np_cache_state(1, s, 2);
 

@@ -237,19 +237,21 @@ T_TEST("a half-written line is passed over")
 		T_CHECK(add_id(7) == 0);
 	}
 	T_ROW("only its newline is missing",
-	      !truncate(path(day_name(0)), st.st_size - 1) &&
-	      find_rc(7) == 0 && add_id(8) == 0 && find_rc(7) == 0 &&
-	      find_rc(8) == 0);
+	      !truncate(path(day_name(0)), st.st_size - 1) && find_rc(7) == 0 &&
+		      add_id(8) == 0 && find_rc(7) == 0 && find_rc(8) == 0);
 }
 
 T_TEST("damaged lines are passed over")
 {
 	static const char *const lines[] = {
-		"rubbish about job 7\n", "\n", "{\"id\":7}\n",
+		"rubbish about job 7\n",
+		"\n",
+		"{\"id\":7}\n",
 		"{\"schema\":2,\"id\":7,\"uid\":1}\n",
 		"{\"schema\":1,\"id\":7,\"uid\":1,\"slowdown\":\"much\"}\n",
 		"{\"schema\":1,\"id\":7,\"uid\":1,\"neighbours\":[7]}\n",
-		"[7]\n", "7\n",
+		"[7]\n",
+		"7\n",
 	};
 
 	fresh_store();
@@ -288,7 +290,7 @@ T_TEST("old days go when a new day begins")
 	T_CHECK(!is_there(-NP_ACCOUNTING_KEEP_FILES) && !is_there(-400));
 	T_ROW("files of others stay",
 	      !access(path("ended-notes.jsonl"), F_OK) &&
-	      !access(path("ended-20200101.jsonl.save"), F_OK));
+		      !access(path("ended-20200101.jsonl.save"), F_OK));
 	add_text(day_name(-400), "x\n");
 	T_CHECK(add_id(8) == 0);
 	T_ROW("once a day is enough", is_there(-400));
@@ -300,9 +302,12 @@ static const struct {
 	const char *name;
 	long ahead_sec;
 } jumps[] = {
-	{ "a year ahead", 365 * DAY }, { "five weeks ahead", 35 * DAY },
-	{ "a day ahead", DAY }, { "a day behind", -DAY },
-	{ "two weeks behind", -14 * DAY }, { "a year behind", -365 * DAY },
+	{ "a year ahead", 365 * DAY },
+	{ "five weeks ahead", 35 * DAY },
+	{ "a day ahead", DAY },
+	{ "a day behind", -DAY },
+	{ "two weeks behind", -14 * DAY },
+	{ "a year behind", -365 * DAY },
 	{ "1970", 0 }, /* what a board without battery says */
 };
 
@@ -410,8 +415,10 @@ static void fill_day(uint32_t uid, unsigned mib)
 
 	mkdir(path(""), 0755);
 	f = fopen(path(day_name(0)), "a");
-	n = snprintf(line, sizeof(line), "{\"schema\":1,\"id\":3,\"uid\":%u,"
-		     "\"app\":\"", uid);
+	n = snprintf(line, sizeof(line),
+		     "{\"schema\":1,\"id\":3,\"uid\":%u,"
+		     "\"app\":\"",
+		     uid);
 	memset(line + n, 'x', sizeof(line) - (size_t)n);
 	memcpy(line + sizeof(line) - 3, "\"}\n", 3);
 	for (unsigned i = 0; f && i < mib << 10; i++)
@@ -457,11 +464,10 @@ T_TEST("a user's jobs fill their share of a day, and no more")
 		fill_day(8, shares[i].mib_of_8);
 		size = size_of_day();
 		T_ROW(shares[i].name, add_of(5, shares[i].uid, &err) == want);
-		T_ROW(shares[i].name, (size_of_day() > size) ==
-				      shares[i].room);
+		T_ROW(shares[i].name, (size_of_day() > size) == shares[i].room);
 		T_ROW("it is said", shares[i].room == !err.text[0]);
-		T_ROW("once", add_of(6, shares[i].uid, &err) == want &&
-			      !err.text[0]);
+		T_ROW("once",
+		      add_of(6, shares[i].uid, &err) == want && !err.text[0]);
 		t_ahead_sec = DAY;
 		T_ROW("until the next day",
 		      add_of(7, shares[i].uid, &err) == 0);

@@ -15,28 +15,31 @@
 #define DATE 1732158000.0 /* 20241121T030000Z */
 
 #define HEAD "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[]"
-#define LEVELS HEAD ",\"levels\":[{\"name\":\"c1\",\"partners\":1," \
-	"\"messages\":2,\"pause_sec\":0.06,\"bytes\":40960},\"c4\",\"odd\"]"
+#define LEVELS \
+	HEAD ",\"levels\":[{\"name\":\"c1\",\"partners\":1," \
+	     "\"messages\":2,\"pause_sec\":0.06,\"bytes\":40960},\"c4\",\"odd\"]"
 
 /* A whole calibration; free() it. */
 static char *some_json(const char *scope, double date)
 {
 	char *text;
 
-	if (asprintf(&text, LEVELS ",\"cluster\":\"hpc\",\"date\":%.0f,"
-		"\"transport\":\"tcp/eth0\",\"message_bytes\":1024,"
-		"\"period_sec\":0.1,\"scope\":\"%s\",\"netprof_version\":"
-		"\"0.1.0\",\"victim_nodes\":\"n[0-3]\","
-		"\"level_alone_round_sec\":[{\"n\":3,\"mean\":0.002,"
-		"\"sd\":1e-5},null,0.1],\"level_beside_level\":[[0.1,{\"n\":3,\"mean\":0.2,"
-		"\"sd\":0.01},null],[0.3,0.4,0.5],[0.6,0.7,0.8]],"
-		"\"leaves\":[{\"name\":\"leaf0\",\"idle\":{\"n\":2,"
-		"\"mean_sec\":1.1e-5,\"sd_sec\":1e-6,\"min_sec\":1e-5,"
-		"\"max_sec\":1.2e-5,\"bins\":[[51,1],[53,1]]}},"
-		"{\"name\":\"leaf1\"}],\"coupling\":{\"uplink\":0.25},"
-		"\"probes\":{\"idle\":{\"n\":1,\"mean_sec\":1e-5,"
-		"\"min_sec\":1e-5,\"bins\":[[51,1]]}},\"unknown\":[7]}", date,
-		scope) < 0)
+	if (asprintf(&text,
+		     LEVELS
+		     ",\"cluster\":\"hpc\",\"date\":%.0f,"
+		     "\"transport\":\"tcp/eth0\",\"message_bytes\":1024,"
+		     "\"period_sec\":0.1,\"scope\":\"%s\",\"netprof_version\":"
+		     "\"0.1.0\",\"victim_nodes\":\"n[0-3]\","
+		     "\"level_alone_round_sec\":[{\"n\":3,\"mean\":0.002,"
+		     "\"sd\":1e-5},null,0.1],\"level_beside_level\":[[0.1,{\"n\":3,\"mean\":0.2,"
+		     "\"sd\":0.01},null],[0.3,0.4,0.5],[0.6,0.7,0.8]],"
+		     "\"leaves\":[{\"name\":\"leaf0\",\"idle\":{\"n\":2,"
+		     "\"mean_sec\":1.1e-5,\"sd_sec\":1e-6,\"min_sec\":1e-5,"
+		     "\"max_sec\":1.2e-5,\"bins\":[[51,1],[53,1]]}},"
+		     "{\"name\":\"leaf1\"}],\"coupling\":{\"uplink\":0.25},"
+		     "\"probes\":{\"idle\":{\"n\":1,\"mean_sec\":1e-5,"
+		     "\"min_sec\":1e-5,\"bins\":[[51,1]]}},\"unknown\":[7]}",
+		     date, scope) < 0)
 		abort();
 	return text;
 }
@@ -66,19 +69,21 @@ T_TEST("what is saved is loaded again")
 	T_CHECK(c.date == DATE && !strcmp(c.cluster, "hpc") &&
 		!strcmp(c.transport, "tcp/eth0") && c.message_bytes == 1024 &&
 		c.period_sec == 0.1 && !strcmp(c.netprof_version, "0.1.0"));
-	T_CHECK(c.scope == NP_SCOPE_NODE && !strcmp(np_scope_name(c.scope), "node"));
+	T_CHECK(c.scope == NP_SCOPE_NODE &&
+		!strcmp(np_scope_name(c.scope), "node"));
 	T_CHECK(c.fabric->n_levels == 3 && c.fabric->pairs[1].n == 3 &&
 		!c.fabric->pairs[2].n && c.fabric->pairs[5].mean == 0.5);
 	T_ROW("how long each level's round takes alone, and on how many nodes",
 	      c.n_alone_nodes == 4 && c.alone_round_sec[0].n == 3 &&
-	      c.alone_round_sec[0].mean == 0.002 && !c.alone_round_sec[1].n &&
-	      c.alone_round_sec[2].mean == 0.1);
+		      c.alone_round_sec[0].mean == 0.002 &&
+		      !c.alone_round_sec[1].n &&
+		      c.alone_round_sec[2].mean == 0.1);
 	T_CHECK(c.fabric->idle.all.n == 1 &&
 		c.fabric->bins == &c.measured.set->bins);
 	T_ROW("the scope of the curves has sharing coefficient 1",
 	      c.fabric->sharing[NP_SCOPE_NODE].mean == 1 &&
-	      !c.fabric->sharing[NP_SCOPE_LEAF].n &&
-	      c.fabric->sharing[NP_SCOPE_UPLINK].mean == 0.25);
+		      !c.fabric->sharing[NP_SCOPE_LEAF].n &&
+		      c.fabric->sharing[NP_SCOPE_UPLINK].mean == 0.25);
 	T_CHECK(c.level[0].messages == 2 && c.level[0].pause_sec == 0.06);
 	T_ROW("a level without numbers is what its name says",
 	      c.level[1].peers == np_levels[4].peers && c.level[2].peers == 0 &&
@@ -130,15 +135,16 @@ T_TEST("the newest of the cluster and scope counts")
 	save(s, "xpc", "leaf", DATE + DAY);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
-		int rc = np_fabric_store_load(s, rows[i].cluster,
-					      rows[i].scope, &c, &err);
+		int rc = np_fabric_store_load(s, rows[i].cluster, rows[i].scope,
+					      &c, &err);
 
 		if (rows[i].want < 0) {
 			T_ROW(rows[i].name, rc == -ENOENT && err.text[0]);
 			continue;
 		}
-		T_ROW(rows[i].name, rc == 0 &&
-		      c.date == DATE + rows[i].want * DAY && !c.n_skipped);
+		T_ROW(rows[i].name,
+		      rc == 0 && c.date == DATE + rows[i].want * DAY &&
+			      !c.n_skipped);
 		np_calibration_free(&c);
 	}
 	np_store_close(s);
@@ -181,9 +187,9 @@ T_TEST("each fabric of a cluster has its own calibration")
 		struct np_calibration c;
 
 		T_ROW(rows[i].name,
-		      !np_fabric_store_load_of(s, "hpc", rows[i].scope, &of,
-					       &c, NULL) &&
-		      c.date == DATE + rows[i].want * DAY);
+		      !np_fabric_store_load_of(s, "hpc", rows[i].scope, &of, &c,
+					       NULL) &&
+			      c.date == DATE + rows[i].want * DAY);
 		np_calibration_free(&c);
 	}
 	np_store_close(s);
@@ -321,15 +327,13 @@ T_TEST("each refusal says where and why")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_calibration c = { .path = "" };
-		int rc = np_calibration_parse(rows[i].json,
-					      strlen(rows[i].json), "f.json",
-					      &c, &err);
+		int rc = np_calibration_parse(
+			rows[i].json, strlen(rows[i].json), "f.json", &c, &err);
 		int ok = rc == rows[i].rc && strstr(err.text, rows[i].text);
 
 		T_ROW(rows[i].name, ok);
 		if (!ok)
-			printf("\n    %s: %d %s\n", rows[i].name, rc,
-			       err.text);
+			printf("\n    %s: %d %s\n", rows[i].name, rc, err.text);
 		if (!rc)
 			np_calibration_free(&c);
 	}
@@ -365,10 +369,10 @@ T_TEST("a fabric is called as its file, wherever that lies")
 		const char *name, *json, *path, *want;
 	} names[] = {
 		{ "its file", LEVELS "}", "/here/f.json", "f.json" },
-		{ "a file in the working directory",
-		  LEVELS "}", "f.json", "f.json" },
-		{ "a name in the file",
-		  LEVELS ",\"name\":\"a\"}", "f.json", "a" },
+		{ "a file in the working directory", LEVELS "}", "f.json",
+		  "f.json" },
+		{ "a name in the file", LEVELS ",\"name\":\"a\"}", "f.json",
+		  "a" },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
@@ -387,8 +391,9 @@ static bool same_json(const char *a, const char *b)
 {
 	struct json_object *x = json_tokener_parse(a);
 	struct json_object *y = json_tokener_parse(b);
-	bool same = x && y && !strcmp(json_object_to_json_string(x),
-				      json_object_to_json_string(y));
+	bool same = x && y &&
+		    !strcmp(json_object_to_json_string(x),
+			    json_object_to_json_string(y));
 
 	json_object_put(x);
 	json_object_put(y);

@@ -108,14 +108,14 @@ T_TEST("what cannot be read is passed over")
 	save(s, "hpc", DATE, 2, false);
 	t_fabric_write("20991121T030000Z.loggps", "{");
 	t_fabric_write("20991121T030001Z.json", "{"); /* a calibration, maybe */
-	snprintf(path, sizeof(path),
-		 "%s/fabric/hpc/20991121T030002Z.loggps", t_store_dir);
+	snprintf(path, sizeof(path), "%s/fabric/hpc/20991121T030002Z.loggps",
+		 t_store_dir);
 	T_CHECK(symlink("/dev/zero", path) == 0);
 	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, &err) == 0);
 	T_CHECK(r.fit.L.value == 2);
 	np_loggps_record_free(&r);
-	snprintf(path, sizeof(path),
-		 "%s/fabric/hpc/20241121T030000Z.loggps", t_store_dir);
+	snprintf(path, sizeof(path), "%s/fabric/hpc/20241121T030000Z.loggps",
+		 t_store_dir);
 	T_CHECK(unlink(path) == 0);
 	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, &err) == -ENOENT);
 	T_ROW(err.text, strstr(err.text, "20991121T030002Z") != NULL);
@@ -165,11 +165,11 @@ T_TEST("each error is reported")
 		struct np_err err = NP_ERR_INIT;
 
 		T_ROW(bad[i].name, spoiled != NULL);
-		T_ROW(bad[i].name, spoiled &&
-		      np_loggps_record_get(spoiled, strlen(spoiled), "f", &r,
-					   &err) < 0);
+		T_ROW(bad[i].name,
+		      spoiled && np_loggps_record_get(spoiled, strlen(spoiled),
+						      "f", &r, &err) < 0);
 		T_ROW(err.text, strstr(err.text, bad[i].message) &&
-		      strstr(err.text, "f: "));
+					strstr(err.text, "f: "));
 		free(spoiled);
 	}
 	for (size_t len = 0; len + 1 < strlen(text); len++)
@@ -184,8 +184,10 @@ T_TEST("records of earlier releases have no overhead per byte")
 	char *text, *old;
 
 	T_CHECK(np_loggps_record_put(&good, &text, NULL) == 0);
-	old = replaced(text, ",\"O\":{\"value\":5e-11,\"low\":4e-11,"
-		       "\"high\":6e-11}", "");
+	old = replaced(text,
+		       ",\"O\":{\"value\":5e-11,\"low\":4e-11,"
+		       "\"high\":6e-11}",
+		       "");
 	T_CHECK(old && !np_loggps_record_get(old, strlen(old), "f", &r, NULL));
 	T_CHECK(r.fit.O.value == 0 && r.fit.L.value == 1.5e-6);
 	np_loggps_record_free(&r);

@@ -204,8 +204,7 @@ T_TEST("each refusal says where and why")
 
 		T_ROW(rows[i].name, ok);
 		if (!ok)
-			printf("\n    %s: %d %s\n", rows[i].name, rc,
-			       err.text);
+			printf("\n    %s: %d %s\n", rows[i].name, rc, err.text);
 		np_measured_free(&m);
 	}
 }
@@ -343,8 +342,10 @@ T_TEST("the number of levels is bounded, and the refusal says so")
 static void print_probes(FILE *f, const char *of, int n)
 {
 	for (int k = 0; k < n; k++)
-		fprintf(f, ",\"%s%d\":{\"n\":1,\"mean_sec\":1,\"min_sec\":1,"
-			"\"bins\":[[1,1]]}", of, k);
+		fprintf(f,
+			",\"%s%d\":{\"n\":1,\"mean_sec\":1,\"min_sec\":1,"
+			"\"bins\":[[1,1]]}",
+			of, k);
 }
 
 /* Each asks for more than the file has: a histogram of 1000 bins for one. */
@@ -366,7 +367,10 @@ T_TEST("what a file asks for is bounded")
 			fprintf(f, ",%d", k);
 		fputs("],\"program_beside_program\":[", f);
 		for (int k = 0; k < PROBED * PROBED; k++)
-			fprintf(f, "%snull%s", k % PROBED ? "," : k ? ",[" : "[",
+			fprintf(f, "%snull%s",
+				k % PROBED ? "," :
+				k	   ? ",[" :
+					     "[",
 				(k + 1) % PROBED ? "" : "]");
 		fputs("],\"probes\":{\"x\":0", f);
 		print_probes(f, "p", PROBED);
@@ -375,8 +379,8 @@ T_TEST("what a file asks for is bounded")
 	}
 	fputs("]}", f);
 	limit = !fclose(f) && len < NP_MEASURED_MAX_BYTES;
-	T_CHECK(limit && np_measured_parse(text, len, "f.json", &m, &err) ==
-		-EFBIG);
+	T_CHECK(limit &&
+		np_measured_parse(text, len, "f.json", &m, &err) == -EFBIG);
 	T_CHECK(!!strstr(err.text, "bytes of memory"));
 	free(text);
 }

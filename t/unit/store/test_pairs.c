@@ -12,9 +12,12 @@ static struct np_pairs_run run(enum np_pairs_kind kind, const char *victim,
 			       const char *corunner, double sec)
 {
 	return (struct np_pairs_run){
-		.kind = kind, .victim = strdup(victim),
+		.kind = kind,
+		.victim = strdup(victim),
 		.corunner = corunner ? strdup(corunner) : NULL,
-		.repeat = 3, .start = 1.7e9, .sec = sec,
+		.repeat = 3,
+		.start = 1.7e9,
+		.sec = sec,
 	};
 }
 
@@ -168,21 +171,25 @@ static const struct {
 	  -EPROTONOSUPPORT },
 	{ "no programs", HEAD "\"runs\": []}", -EINVAL },
 	{ "a run of an unknown program",
-	  RUN "\"kind\": \"alone\", \"victim\": \"b\"}]}",
-	  -EINVAL },
+	  RUN "\"kind\": \"alone\", \"victim\": \"b\"}]}", -EINVAL },
 	{ "a pair without a co-runner",
-	  RUN "\"kind\": \"leaf\", \"victim\": \"a\"}]}",
+	  RUN "\"kind\": \"leaf\", \"victim\": \"a\"}]}", -EINVAL },
+	{ "an unknown co-runner",
+	  RUN "\"kind\": \"leaf\", \"victim\": "
+	      "\"a\", \"corunner\": \"b\"}]}",
 	  -EINVAL },
-	{ "an unknown co-runner", RUN "\"kind\": \"leaf\", \"victim\": "
-	  "\"a\", \"corunner\": \"b\"}]}", -EINVAL },
 	{ "a run alone that has a co-runner",
 	  RUN "\"kind\": \"alone\", \"victim\": \"a\", "
-	  "\"corunner\": \"a\"}]}", -EINVAL },
+	      "\"corunner\": \"a\"}]}",
+	  -EINVAL },
 	{ "an unknown kind", RUN "\"kind\": \"x\", \"victim\": \"a\"}]}",
 	  -EINVAL },
-	{ "a negative run time", HEAD "\"programs\": [\"a\"], \"runs\": [{"
+	{ "a negative run time",
+	  HEAD
+	  "\"programs\": [\"a\"], \"runs\": [{"
 	  "\"kind\": \"alone\", \"victim\": \"a\", \"start\": 1, \"sec\": -1"
-	  "}]}", -EINVAL },
+	  "}]}",
+	  -EINVAL },
 };
 
 T_TEST("damaged files are refused")

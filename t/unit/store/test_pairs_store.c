@@ -16,9 +16,11 @@ static void add(struct np_pairs *p, enum np_pairs_kind kind, const char *victim,
 		const char *corunner, double sec)
 {
 	struct np_pairs_run run = {
-		.kind = kind, .victim = strdup(victim),
+		.kind = kind,
+		.victim = strdup(victim),
 		.corunner = corunner ? strdup(corunner) : NULL,
-		.start = START + (double)p->n_runs, .sec = sec,
+		.start = START + (double)p->n_runs,
+		.sec = sec,
 	};
 
 	T_CHECK(!np_pairs_add(p, &run));
@@ -28,7 +30,9 @@ static void add(struct np_pairs *p, enum np_pairs_kind kind, const char *victim,
 static void fill(struct np_pairs *p)
 {
 	*p = (struct np_pairs){
-		.setup = strdup("private"), .date = START + 9, .n_programs = 2,
+		.setup = strdup("private"),
+		.date = START + 9,
+		.n_programs = 2,
 		.place = { .cluster = strdup("hpc") },
 		.program = calloc(2, sizeof(*p->program)),
 	};

@@ -12,11 +12,22 @@ static const struct {
 	const char *name;
 	int rc;
 } apps[] = {
-	{ "lammps", 0 }, { "a", 0 }, { "7zip", 0 }, { "_x", 0 }, { "+x", 0 },
-	{ "a.b_c+d-e", 0 }, { SIXTY_FOUR, 0 },
-	{ "", -EINVAL }, { ".hidden", -EINVAL }, { "..", -EINVAL },
-	{ "-option", -EINVAL }, { "a/b", -EINVAL }, { "a b", -EINVAL },
-	{ "a\nb", -EINVAL }, { "caf\xc3\xa9", -EINVAL }, { "a*", -EINVAL },
+	{ "lammps", 0 },
+	{ "a", 0 },
+	{ "7zip", 0 },
+	{ "_x", 0 },
+	{ "+x", 0 },
+	{ "a.b_c+d-e", 0 },
+	{ SIXTY_FOUR, 0 },
+	{ "", -EINVAL },
+	{ ".hidden", -EINVAL },
+	{ "..", -EINVAL },
+	{ "-option", -EINVAL },
+	{ "a/b", -EINVAL },
+	{ "a b", -EINVAL },
+	{ "a\nb", -EINVAL },
+	{ "caf\xc3\xa9", -EINVAL },
+	{ "a*", -EINVAL },
 	{ SIXTY_FOUR "x", -EINVAL },
 };
 
@@ -56,8 +67,8 @@ T_TEST("any executable or job name gives a valid one")
 		int rc = np_app_from_text(texts[i].in, app);
 
 		T_ROW(texts[i].name, rc == (texts[i].app ? 0 : -EINVAL));
-		T_ROW(texts[i].name, !strcmp(app, texts[i].app ? texts[i].app :
-						  "unchanged"));
+		T_ROW(texts[i].name,
+		      !strcmp(app, texts[i].app ? texts[i].app : "unchanged"));
 		if (!rc)
 			T_ROW(texts[i].name, !np_app_check(app, NULL));
 	}

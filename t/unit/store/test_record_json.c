@@ -60,8 +60,7 @@ static int same_probe(const struct np_probe_run *a,
 	       a->period_sec == b->period_sec && a->per_node == b->per_node &&
 	       a->n_processes == b->n_processes &&
 	       same_text(a->transport, b->transport) &&
-	       a->messages == b->messages &&
-	       a->cpu_sec_max == b->cpu_sec_max &&
+	       a->messages == b->messages && a->cpu_sec_max == b->cpu_sec_max &&
 	       a->cpu_sec_sum == b->cpu_sec_sum &&
 	       a->elapsed_sec == b->elapsed_sec &&
 	       a->rss_bytes_max == b->rss_bytes_max;
@@ -168,8 +167,7 @@ static int same_record(const struct np_record *a, const struct np_record *b)
 	       same_text(a->slurm_version, b->slurm_version) &&
 	       same_text(a->ucx_version, b->ucx_version) &&
 	       same_text(a->mpi_version, b->mpi_version) &&
-	       same_text(a->host, b->host) &&
-	       same_text(a->source, b->source) &&
+	       same_text(a->host, b->host) && same_text(a->source, b->source) &&
 	       same_probe(&a->probe, &b->probe) &&
 	       same_traffic(&a->traffic, &b->traffic) &&
 	       same_level(a->level, b->level) && same_lists(a, b);
@@ -236,7 +234,8 @@ T_TEST("strange text becomes harmless")
 /* Whichever json-c wrote it, whichever reads it. */
 T_TEST("names beyond ASCII are read back")
 {
-	static const char name[] = "/opt/\u00e9t\u00e9/\u20ac/\U0001f600 \\ \"x\"";
+	static const char name[] =
+		"/opt/\u00e9t\u00e9/\u20ac/\U0001f600 \\ \"x\"";
 	struct np_record *r = t_some_record(1), *again;
 	char *text = NULL;
 	int rc;

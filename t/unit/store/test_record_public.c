@@ -10,12 +10,14 @@ static void add_concurrent(struct np_record *r, uint32_t job_id,
 {
 	struct np_neighbour *n;
 
-	r->neighbours = realloc(r->neighbours, (r->n_neighbours + 1) *
-					       sizeof(*r->neighbours));
+	r->neighbours = realloc(r->neighbours,
+				(r->n_neighbours + 1) * sizeof(*r->neighbours));
 	n = &r->neighbours[r->n_neighbours++];
 	*n = (struct np_neighbour){
-		.job_id = job_id, .step_id = NP_NO_VALUE,
-		.leaf = strdup("leaf0"), .nodes = strdup("secret[7-9]"),
+		.job_id = job_id,
+		.step_id = NP_NO_VALUE,
+		.leaf = strdup("leaf0"),
+		.nodes = strdup("secret[7-9]"),
 		.overlap_sec = overlap_sec,
 	};
 }

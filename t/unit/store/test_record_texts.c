@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD "{\"schema\":1,\"app\":\"a\",\"uid\":1,\"job_id\":2," \
+#define HEAD \
+	"{\"schema\":1,\"app\":\"a\",\"uid\":1,\"job_id\":2," \
 	"\"step_id\":0,\"start\":1,\"end\":2,\"state\":\"complete\""
-#define SCHEME ",\"hist\":{\"first_edge_sec\":1e-07,\"per_decade\":25," \
+#define SCHEME \
+	",\"hist\":{\"first_edge_sec\":1e-07,\"per_decade\":25," \
 	"\"bins\":177}"
 #define LEAF(x) HEAD SCHEME ",\"leaves\":[{" x "}]}"
-#define MOMENTS(n) "\"latency\":{\"n\":" n ",\"mean\":2e-5,\"m2\":1e-10," \
+#define MOMENTS(n) \
+	"\"latency\":{\"n\":" n ",\"mean\":2e-5,\"m2\":1e-10," \
 	"\"min\":1e-5,\"max\":3e-5}"
 #define WINDOWS(w) LEAF(MOMENTS("3") ",\"hist\":[[60,3]],\"windows\":{" w "}")
 
@@ -179,8 +182,9 @@ T_TEST("small texts cannot become large trees")
 	static const struct {
 		const char *name, *piece;
 	} bombs[] = {
-		{ "objects", "{}," }, { "arrays", "[]," }, { "numbers", "0," },
-		{ "depth", "[" }, { "deep objects", "{\"a\":" },
+		{ "objects", "{}," },	       { "arrays", "[]," },
+		{ "numbers", "0," },	       { "depth", "[" },
+		{ "deep objects", "{\"a\":" },
 	};
 	size_t max = NP_RECORD_MAX_BYTES - 1000;
 	char *text = malloc(max + 1000);
@@ -220,8 +224,21 @@ T_TEST("a huge record is not even parsed")
 static size_t mutate(struct t_rng *g, char *text, size_t len)
 {
 	static const char *const words[] = {
-		"-1", "1e999", "null", "[", "{", "\"", "99999999999999999999",
-		"\\u0000", "0", "nan", ",", "}", "]", "0.5", "true",
+		"-1",
+		"1e999",
+		"null",
+		"[",
+		"{",
+		"\"",
+		"99999999999999999999",
+		"\\u0000",
+		"0",
+		"nan",
+		",",
+		"}",
+		"]",
+		"0.5",
+		"true",
 	};
 
 	for (size_t n = 1 + t_rand(g) % 4; n && len; n--) {

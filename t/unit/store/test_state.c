@@ -1,6 +1,6 @@
 #include "t.h"
-#include "some_store.h"
 #include "some_state.h"
+#include "some_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,7 +189,8 @@ T_TEST("what killed writers left goes in time")
 	T_CHECK(!utimensat(AT_FDCWD, path(".tmp-00000000deadbeef"), old, 0));
 	T_CHECK(save() == 0);
 	T_CHECK(t_count_files(store, ".tmp-*deadbeef") == 0);
-	T_ROW("one that may be in use stays", t_count_files(store, ".tmp-*cafe") == 1);
+	T_ROW("one that may be in use stays",
+	      t_count_files(store, ".tmp-*cafe") == 1);
 	T_CHECK(load_rc() == 0);
 }
 
@@ -246,8 +247,10 @@ T_TEST("what was written before gets the new mode")
 		const char *name;
 		bool ours;
 	} rows[] = {
-		{ "state.json", true }, { "ended-20200101.jsonl", true },
-		{ "ended-20261122.jsonl", true }, { "ended-notes", false },
+		{ "state.json", true },
+		{ "ended-20200101.jsonl", true },
+		{ "ended-20261122.jsonl", true },
+		{ "ended-notes", false },
 		{ "notes", false },
 	};
 	struct np_err err = NP_ERR_INIT;
@@ -262,8 +265,8 @@ T_TEST("what was written before gets the new mode")
 	T_CHECK(!mkfifo(path("ended-20260102.jsonl"), 0644));
 	T_CHECK(!np_state_set_mode(store, 0640, &err));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
-		T_ROW(rows[i].name, mode_of(rows[i].name) ==
-		      (rows[i].ours ? 0640 : 0644));
+		T_ROW(rows[i].name,
+		      mode_of(rows[i].name) == (rows[i].ours ? 0640 : 0644));
 	T_CHECK(!np_state_set_mode(store, 0644, &err) && !err.text[0]);
 	T_CHECK(mode_of("ended-20200101.jsonl") == 0644);
 	T_ROW("no store", np_state_set_mode("/nonexistent", 0640, &err) == 0);

@@ -86,8 +86,8 @@ T_TEST("hostile texts are refused with the reason")
 		rc = load(&s, &err);
 		T_ROW(texts[i].name, rc == texts[i].rc);
 		T_ROW(texts[i].name, strstr(err.text, texts[i].says) != NULL);
-		T_ROW(texts[i].name, !rc || strstr(err.text,
-					path("state.json")) == err.text);
+		T_ROW(texts[i].name,
+		      !rc || strstr(err.text, path("state.json")) == err.text);
 		if (!rc)
 			np_state_free(&s);
 	}

@@ -21,7 +21,11 @@
 static char dir[512];
 
 /* Exit status of a child: which of its checks failed, 0 if none. */
-#define CHILD(n, cond) do { if (!(cond)) return n; } while (0)
+#define CHILD(n, cond) \
+	do { \
+		if (!(cond)) \
+			return n; \
+	} while (0)
 
 static struct np_record *run_of(uint32_t job_id)
 {
@@ -85,8 +89,9 @@ static int full_disk(struct np_store *s)
 	CHILD(10, !np_store_save(s, r, NULL));
 	fill();
 	CHILD(11, np_store_save(s, other, &err) == -ENOSPC);
-	CHILD(12, strstr(err.text, "cannot write ") &&
-		  strstr(err.text, "-2.0.json: No space left on device"));
+	CHILD(12,
+	      strstr(err.text, "cannot write ") &&
+		      strstr(err.text, "-2.0.json: No space left on device"));
 	r->state = NP_RUN_COMPLETE;
 	CHILD(13, np_store_save(s, r, &err) == -ENOSPC);
 	CHILD(14, n_runs(s, &job) == 1 && job == 1);
@@ -109,7 +114,7 @@ static int read_only_disk(struct np_store *s)
 	strcpy(r->app, "other");
 	CHILD(24, np_store_save(s, r, &err) == -EROFS);
 	CHILD(25, strstr(err.text, "/other") &&
-		  strstr(err.text, "Read-only file system"));
+			  strstr(err.text, "Read-only file system"));
 	CHILD(26, np_store_publish(s, r, &err) == -EROFS);
 	return 0;
 }
@@ -201,8 +206,7 @@ static void write_for_ever(struct np_store *s, uint32_t i, int fd)
 }
 
 /* Returns the last one of which it was said that it is there. */
-static uint32_t write_and_kill(struct np_store *s, uint32_t last,
-			       unsigned usec)
+static uint32_t write_and_kill(struct np_store *s, uint32_t last, unsigned usec)
 {
 	int fds[2], status = 0;
 	pid_t pid;
@@ -271,7 +275,8 @@ T_TEST("300 kills in the middle of writes lose nothing")
 	T_ROW("something is written", last > 0);
 	usec *= 1.2 / (last + 1);
 	for (int i = 0; i < KILLS; i++) {
-		last = write_and_kill(s, last, (unsigned)(t_uniform(&g) * usec));
+		last = write_and_kill(s, last,
+				      (unsigned)(t_uniform(&g) * usec));
 		kept += is_there(s, last);
 	}
 	T_ROW("and all of it is there", kept == KILLS);

@@ -1,6 +1,6 @@
 #include "t.h"
-#include "some_store.h"
 #include "np_conf.h"
+#include "some_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,8 +60,8 @@ static void make_newer(const char *name)
 static void make_others(const char *name)
 {
 	t_store_write(name, "{\"schema\":1,\"app\":\"lmp\",\"uid\":4242,"
-		      "\"job_id\":1,\"step_id\":0,\"start\":1,\"end\":2,"
-		      "\"state\":\"cut\"}");
+			    "\"job_id\":1,\"step_id\":0,\"start\":1,\"end\":2,"
+			    "\"state\":\"cut\"}");
 }
 
 static void make_unreadable(const char *name)
@@ -87,21 +87,26 @@ static const struct {
 	{ "a symbolic link", make_link, "x.json", "a symbolic link", ANYBODY },
 	{ "a FIFO does not hang", make_fifo, "x.json", "a FIFO", ANYBODY },
 	{ "a directory", make_directory, "x.json", "a directory", ANYBODY },
-	{ "a huge file", make_huge, "x.json", "4194305 bytes, expected", ANYBODY },
-	{ "an endless file", make_endless, "x.json", "expected at most", ANYBODY },
-	{ "a damaged record", make_damaged, "x.json", "ends too early", ANYBODY },
+	{ "a huge file", make_huge, "x.json", "4194305 bytes, expected",
+	  ANYBODY },
+	{ "an endless file", make_endless, "x.json", "expected at most",
+	  ANYBODY },
+	{ "a damaged record", make_damaged, "x.json", "ends too early",
+	  ANYBODY },
 	{ "an empty file", make_empty, "x.json", "ends too early", ANYBODY },
-	{ "a newer schema", make_newer, "x.json", "schema 2 is newer", ANYBODY },
-	{ "a record of another user", make_others, "x.json",
-	  "uid: got 4242", ANYBODY },
+	{ "a newer schema", make_newer, "x.json", "schema 2 is newer",
+	  ANYBODY },
+	{ "a record of another user", make_others, "x.json", "uid: got 4242",
+	  ANYBODY },
 	{ "a name with an escape sequence", make_damaged, "\x1b[2J.json",
 	  "/?[2J.json: skipped", ANYBODY },
 	{ "a name that is written backwards", make_damaged,
 	  "\xe2\x80\xae\xc2\x9b.json", "/??.json: skipped: damaged", ANYBODY },
-	{ "a name as long as can be", make_damaged,
-	  X50 X50 X50 X50 X50 ".json", "skipped: damaged", ANYBODY },
+	{ "a name as long as can be", make_damaged, X50 X50 X50 X50 X50 ".json",
+	  "skipped: damaged", ANYBODY },
 	{ "no permission", make_unreadable, "x.json", "Permission", NOT_ROOT },
-	{ "a foreign owner", make_foreign, "x.json", "owned by uid 4242", ROOT },
+	{ "a foreign owner", make_foreign, "x.json", "owned by uid 4242",
+	  ROOT },
 };
 
 T_TEST("every intruder is skipped with one line, the rest is used")
@@ -121,7 +126,8 @@ T_TEST("every intruder is skipped with one line, the rest is used")
 		T_ROW(intruders[i].name,
 		      t_store_warned.n == 1 && runs.n_skipped == 1);
 		T_ROW(intruders[i].name, strstr(t_store_warned.line, "/lmp/"));
-		T_ROW(intruders[i].name, strstr(t_store_warned.line, ".json: skipped"));
+		T_ROW(intruders[i].name,
+		      strstr(t_store_warned.line, ".json: skipped"));
 		T_ROW(intruders[i].name,
 		      strstr(t_store_warned.line, intruders[i].says));
 		T_ROW(intruders[i].name, !strchr(t_store_warned.line, '\n'));
@@ -206,7 +212,8 @@ T_TEST("many leaves are bounded")
 	}
 	runs = t_store_load(s, &rc);
 	T_CHECK(rc == 0 && runs.n == 2 && runs.run[0]->job_id == 4);
-	T_CHECK(t_store_warned.n == 1 && strstr(t_store_warned.line, "2 older runs"));
+	T_CHECK(t_store_warned.n == 1 &&
+		strstr(t_store_warned.line, "2 older runs"));
 	np_runs_free(&runs);
 	np_store_close(s);
 }
@@ -291,9 +298,9 @@ T_TEST("unknown applications are not there")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(unknown); i++) {
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(unknown[i], np_store_load(s, NP_STORE_USER, geteuid(),
-						unknown[i], NULL, NULL, &runs,
-						&err) == -ENOENT);
+		T_ROW(unknown[i],
+		      np_store_load(s, NP_STORE_USER, geteuid(), unknown[i],
+				    NULL, NULL, &runs, &err) == -ENOENT);
 		T_ROW(unknown[i], err.text[0]);
 	}
 	T_CHECK(np_store_load(s, NP_STORE_USER, 4242, "lmp", NULL, NULL, &runs,
@@ -361,27 +368,33 @@ T_TEST("applications and users are listed")
 	uid_t *uids;
 	size_t n;
 
-	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
-		0 && n == 0);
+	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &apps, &n,
+				   NULL) == 0 &&
+		n == 0);
 	free(apps);
 	T_CHECK(np_store_uids(s, &uids, &n, NULL, NULL, NULL) == 0 && n == 0);
 	free(uids);
 	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
-	for (const char *const *name = (const char *const[]){
-		"zz", "aa", ".x", "not an app", NULL }; *name; name++) {
+	for (const char *const *name =
+		     (const char *const[]){ "zz", "aa", ".x", "not an app",
+					    NULL };
+	     *name; name++) {
 		snprintf(path, sizeof(path), "%s/users/%u/%s", t_store_dir,
 			 geteuid(), *name);
 		T_CHECK(mkdir(path, 0755) == 0);
 	}
-	snprintf(path, sizeof(path), "%s/users/%u/link", t_store_dir, geteuid());
+	snprintf(path, sizeof(path), "%s/users/%u/link", t_store_dir,
+		 geteuid());
 	T_CHECK(symlink("lmp", path) == 0);
-	for (const char *const *name = (const char *const[]){
-		"4242", "x", "007", "-1", "4294967296", NULL }; *name; name++) {
+	for (const char *const *name =
+		     (const char *const[]){ "4242", "x", "007", "-1",
+					    "4294967296", NULL };
+	     *name; name++) {
 		snprintf(path, sizeof(path), "%s/users/%s", t_store_dir, *name);
 		T_CHECK(mkdir(path, 0755) == 0);
 	}
-	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
-		0);
+	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &apps, &n,
+				   NULL) == 0);
 	T_CHECK(n == 3 && !strcmp(apps[0].name, "aa") &&
 		!strcmp(apps[1].name, "lmp") && !strcmp(apps[2].name, "zz"));
 	free(apps);
@@ -419,7 +432,8 @@ static bool stamp_changed(struct np_store *s, struct np_store_app *was)
 	bool changed = true;
 	size_t n = 0;
 
-	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &a, &n, NULL) == 0);
+	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &a, &n, NULL) ==
+		0);
 	if (n == 1) {
 		changed = !same_stamp(a, was);
 		*was = a[0];
@@ -436,8 +450,9 @@ T_TEST("a stamp shows what changed")
 	char cmd[1200];
 	size_t n = 9;
 
-	T_ROW("nobody's applications", np_store_list_apps(s, NP_STORE_USER, 7, &a,
-	      &n, NULL) == 0 && n == 0);
+	T_ROW("nobody's applications",
+	      np_store_list_apps(s, NP_STORE_USER, 7, &a, &n, NULL) == 0 &&
+		      n == 0);
 	free(a);
 	t_store_save(s, 1, 1e9);
 	T_CHECK(stamp_changed(s, &was) && !strcmp(was.name, "lmp"));
@@ -450,8 +465,10 @@ T_TEST("a stamp shows what changed")
 		 t_store_dir, geteuid());
 	T_CHECK(system(cmd) == 0);
 	T_ROW("a run removed", stamp_changed(s, &was));
-	snprintf(cmd, sizeof(cmd), "cd '%s'/users/%u && ln -s lmp link && "
-		 ": >file && mkdir .hidden", t_store_dir, geteuid());
+	snprintf(cmd, sizeof(cmd),
+		 "cd '%s'/users/%u && ln -s lmp link && "
+		 ": >file && mkdir .hidden",
+		 t_store_dir, geteuid());
 	T_CHECK(system(cmd) == 0);
 	T_ROW("only directories with a name are looked at",
 	      !stamp_changed(s, &was));

@@ -47,8 +47,7 @@ static void add_trace(const char *app, const char *name, long sec,
 		np_trace_dir_prune(of_app, keep);
 	close(of_app);
 	if (user_keep)
-		T_CHECK(np_trace_dir_prune_user(fd, user_keep) ==
-			want_removed);
+		T_CHECK(np_trace_dir_prune_user(fd, user_keep) == want_removed);
 	close(fd);
 }
 

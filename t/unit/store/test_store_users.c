@@ -46,8 +46,8 @@ static struct np_store *shared_store(void)
 static void put(const char *name, uid_t uid, mode_t mode)
 {
 	T_ROW(name, !mkdir(in_users(name), 0755) &&
-	      !chown(in_users(name), uid, SLURM_GID) &&
-	      !chmod(in_users(name), mode));
+			    !chown(in_users(name), uid, SLURM_GID) &&
+			    !chmod(in_users(name), mode));
 }
 
 static int mode_of(const char *name)
@@ -78,8 +78,8 @@ T_TEST("names in users/ that belong to somebody else are reported")
 	T_CHECK(np_store_census(s, &c, NULL) == 0);
 	T_CHECK(c.n == 3 && !c.cut && !c.n_closed);
 	T_CHECK(c.squatter[0].uid == MALLORY && c.squatter[0].n == 4 &&
-		c.squatter[0].n_taken == 2 && (c.squatter[0].taken == 20001 ||
-					       c.squatter[0].taken == 20002));
+		c.squatter[0].n_taken == 2 &&
+		(c.squatter[0].taken == 20001 || c.squatter[0].taken == 20002));
 	T_CHECK(c.squatter[1].uid == 0 && c.squatter[1].n == 1 &&
 		c.squatter[1].taken == 20004);
 	T_CHECK(c.squatter[2].uid == ALICE && c.squatter[2].taken == 20003);
@@ -138,7 +138,8 @@ T_TEST("more entries than are read are reported")
 	T_CHECK(t_store_warned.n == 0);
 	for (int i = 0; i < 10; i++)
 		put((const char *const[]){ "y0", "y1", "y2", "y3", "y4", "y5",
-			"y6", "y7", "y8", "y9" }[i], MALLORY, 0755);
+					   "y6", "y7", "y8", "y9" }[i],
+		    MALLORY, 0755);
 	T_CHECK(np_store_uids(s, &uids, &n, t_store_warn, NULL, NULL) == 0);
 	free(uids);
 	T_CHECK(t_store_warned.n == 1);
@@ -153,7 +154,11 @@ T_TEST("more entries than are read are reported")
 }
 
 /* Exit status of a child: which of its checks failed, 0 if none. */
-#define CHILD(n, cond) do { if (!(cond)) return n; } while (0)
+#define CHILD(n, cond) \
+	do { \
+		if (!(cond)) \
+			return n; \
+	} while (0)
 
 static int become(uid_t uid)
 {
@@ -219,7 +224,8 @@ T_TEST("a directory made beforehand cannot be taken")
 		mode_of("12345") == 02750);
 	put("20001", MALLORY, 0755);
 	T_CHECK(np_store_make_user(s, 20001, &made, &err) == -EEXIST);
-	T_ROW(err.text, strstr(err.text, "users/20001: belongs to another user"));
+	T_ROW(err.text,
+	      strstr(err.text, "users/20001: belongs to another user"));
 	T_CHECK(mode_of("20001") == 0755);
 	T_CHECK(!symlink(t_tmpdir(), in_users("20002")));
 	T_CHECK(np_store_make_user(s, 20002, &made, &err) < 0);

@@ -117,7 +117,11 @@ static int as_child(int (*f)(void *), void *arg)
 }
 
 /* Exit status of a child: which of its checks failed, 0 if none. */
-#define CHILD(n, cond) do { if (!(cond)) return n; } while (0)
+#define CHILD(n, cond) \
+	do { \
+		if (!(cond)) \
+			return n; \
+	} while (0)
 
 static int save_as_other(void *dir)
 {
@@ -160,8 +164,9 @@ T_TEST("users are apart, and slurm's group reads all")
 		 "20231114T221320Z-test-7.0.json");
 	T_CHECK(!stat(path, &st) && st.st_uid == 12345 && st.st_gid == 777 &&
 		(st.st_mode & 07777) == 0640);
-	T_CHECK(np_store_load(s, NP_STORE_USER, 12345, "lmp", NULL, NULL,
-			      &runs, NULL) == 0 && runs.n == 1);
+	T_CHECK(np_store_load(s, NP_STORE_USER, 12345, "lmp", NULL, NULL, &runs,
+			      NULL) == 0 &&
+		runs.n == 1);
 	np_runs_free(&runs);
 	np_store_close(s);
 }
@@ -176,7 +181,8 @@ static int write_some(void *arg)
 
 	CHILD(1, !np_store_open(t_store_dir, &s, NULL));
 	for (uint32_t i = 0; i < RUNS_EACH; i++) {
-		struct np_record *r = t_store_run(me * RUNS_EACH + i, 1.7e9 + i);
+		struct np_record *r =
+			t_store_run(me * RUNS_EACH + i, 1.7e9 + i);
 
 		CHILD(2, !np_store_save(s, r, NULL));
 		r->state = NP_RUN_COMPLETE;
@@ -208,7 +214,8 @@ T_TEST("64 writers at once lose nothing")
 			status == 0);
 	}
 	runs = t_store_load(s, &rc);
-	T_CHECK(rc == 0 && runs.n == WRITERS * RUNS_EACH && t_store_warned.n == 0);
+	T_CHECK(rc == 0 && runs.n == WRITERS * RUNS_EACH &&
+		t_store_warned.n == 0);
 	for (size_t i = 0; i < runs.n; i++)
 		if (runs.run[i]->state == NP_RUN_COMPLETE &&
 		    runs.run[i]->job_id < sizeof(seen))
@@ -281,9 +288,11 @@ T_TEST("leftovers of killed writers go after an hour")
 	t_store_write(".tmp-0123456789abcdef", "{\"sche");
 	t_store_write(".tmp-fedcba9876543210", "{");
 	old[0].tv_sec = old[1].tv_sec = time(NULL) - 3700;
-	T_CHECK(!utimensat(AT_FDCWD, t_store_path(".tmp-0123456789abcdef"), old, 0));
+	T_CHECK(!utimensat(AT_FDCWD, t_store_path(".tmp-0123456789abcdef"), old,
+			   0));
 	T_CHECK(t_store_save(s, 8, 1.7e9) == 0);
-	T_CHECK(t_count_files(t_store_dir, ".tmp-*") == 1); /* the young one may be in use */
+	T_CHECK(t_count_files(t_store_dir, ".tmp-*") ==
+		1); /* the young one may be in use */
 	T_CHECK(t_count_files(t_store_dir, "*.json") == 2);
 	np_store_close(s);
 }
@@ -298,11 +307,13 @@ T_TEST("a clock that jumps removes nobody's file")
 	t_ahead_sec = 365 * 86400;
 	T_CHECK(t_store_save(s, 8, 1.7e9) == 0);
 	t_ahead_sec = 0;
-	T_ROW("that of another node", t_count_files(t_store_dir, ".tmp-*") == 1);
+	T_ROW("that of another node",
+	      t_count_files(t_store_dir, ".tmp-*") == 1);
 	t_store_taken = 1;
 	T_ROW("one that was taken is written again",
 	      t_store_save(s, 9, 1.7e9) == 0);
-	T_CHECK(!t_store_taken && t_count_files(t_store_dir, "*-9.0.json") == 1);
+	T_CHECK(!t_store_taken &&
+		t_count_files(t_store_dir, "*-9.0.json") == 1);
 	t_store_taken = 9;
 	T_ROW("but not for ever", t_store_save(s, 10, 1.7e9) == -ENOENT);
 	t_store_taken = 0;
@@ -331,7 +342,8 @@ T_TEST("the oldest runs go, and nothing else")
 
 	np_store_set_max_runs(s, 5);
 	T_CHECK(t_store_save(s, 1, 1.7e9) == 0);
-	t_store_write("mine.json", "{}"); /* not named by us: not ours to remove */
+	t_store_write("mine.json",
+		      "{}"); /* not named by us: not ours to remove */
 	for (uint32_t i = 2; i <= 12; i++)
 		T_CHECK(t_store_save(s, i, 1.7e9 + 86400.0 * i) == 0);
 	runs = t_store_load(s, &rc);
@@ -357,8 +369,10 @@ T_TEST("published profiles are readable, and trusted only from root")
 			      &runs, NULL) == 0);
 	T_CHECK(runs.n == 1 && runs.run[0]->uid == 4242);
 	np_runs_free(&runs);
-	snprintf(path, sizeof(path), "%s/published/lmp/"
-		 "20231114T221320Z-test-7.0.json", t_store_dir);
+	snprintf(path, sizeof(path),
+		 "%s/published/lmp/"
+		 "20231114T221320Z-test-7.0.json",
+		 t_store_dir);
 	T_CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0644);
 	if (!t_skip_unless_root("published by nobody we trust")) {
 		snprintf(path, sizeof(path), "%s/published", t_store_dir);

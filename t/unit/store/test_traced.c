@@ -95,12 +95,13 @@ static const struct {
 T_TEST("of another trace or network it does not count")
 {
 	struct np_trace_analysis t = { .trace_bytes = 5,
-			       .net = { 1, 1, 1, 1, true, 0 } };
+				       .net = { 1, 1, 1, 1, true, 0 } };
 
 	T_CHECK(np_trace_analysis_fits(&t, 5, &t.net));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(others); i++)
-		T_ROW(others[i].name, !np_trace_analysis_fits(&t, others[i].bytes,
-						      &others[i].net));
+		T_ROW(others[i].name,
+		      !np_trace_analysis_fits(&t, others[i].bytes,
+					      &others[i].net));
 }
 
 static const struct {
@@ -111,14 +112,20 @@ static const struct {
 	{ "no date", "{\"schema\":1,\"trace_bytes\":1}", "date" },
 	{ "a negative latency",
 	  "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
-	  "\"net\":{\"L_ns\":-1,\"o_ns\":0,\"G_ns\":0}}", "net.L_ns" },
+	  "\"net\":{\"L_ns\":-1,\"o_ns\":0,\"G_ns\":0}}",
+	  "net.L_ns" },
 	{ "two thresholds",
 	  "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
-	  "\"zones\":[{\"longer\":1},{\"longer\":2}]}", "zones" },
-	{ "an incomplete curve", "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
-	  "\"times\":[1,2]}", "times" },
-	{ "a time below 0", "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
-	  "\"times\":[-1]}", "times" },
+	  "\"zones\":[{\"longer\":1},{\"longer\":2}]}",
+	  "zones" },
+	{ "an incomplete curve",
+	  "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
+	  "\"times\":[1,2]}",
+	  "times" },
+	{ "a time below 0",
+	  "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
+	  "\"times\":[-1]}",
+	  "times" },
 };
 
 T_TEST("each error is reported")
@@ -127,9 +134,10 @@ T_TEST("each error is reported")
 		struct np_err err = NP_ERR_INIT;
 		struct np_trace_analysis r;
 
-		T_ROW(bad[i].name, np_trace_analysis_get(bad[i].text,
-			strlen(bad[i].text), "f", &r, &err) < 0);
+		T_ROW(bad[i].name,
+		      np_trace_analysis_get(bad[i].text, strlen(bad[i].text),
+					    "f", &r, &err) < 0);
 		T_ROW(err.text, !strncmp(err.text, "f:", 2) &&
-		      strstr(err.text, bad[i].message));
+					strstr(err.text, bad[i].message));
 	}
 }

@@ -2,8 +2,8 @@
 #ifndef NP_T_SOME_CATALOG_H
 #define NP_T_SOME_CATALOG_H
 
-#include "np_catalog.h"
 #include "t.h"
+#include "np_catalog.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #ifndef NP_T_SOME_RUNS_H
 #define NP_T_SOME_RUNS_H
 
+#include "t.h"
 #include "np_run_summary.h"
 #include "some_record.h"
-#include "t.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static inline void start(struct some *a, const char *levels)
 		 "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
 		 "\"levels\":[%s],\"scope\":\"leaf\",\"cluster\":\"hpc\","
 		 "\"transport\":\"tcp/eth0\",\"message_bytes\":1024,"
-		 "\"period_sec\":0.1}", levels);
+		 "\"period_sec\":0.1}",
+		 levels);
 	T_CHECK(np_calibration_parse(text, strlen(text), "f", &a->c, NULL) ==
 		0);
 }
@@ -44,7 +45,8 @@ static inline struct np_record *add_run(struct some *a, struct np_record *r)
 static inline void make(struct some *a, bool calibrated)
 {
 	const struct np_run_summary_opt opt = {
-		.calibration = calibrated ? &a->c : NULL, .now = NOW,
+		.calibration = calibrated ? &a->c : NULL,
+		.now = NOW,
 	};
 
 	T_CHECK(np_run_summary_make(&a->runs, &opt, &a->e) == 0);

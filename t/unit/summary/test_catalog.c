@@ -120,8 +120,9 @@ T_TEST("programs that load different rails are no conflict")
 		sh("sed -i 's/\"rail\":\"a\"/\"rail\":\"%s\"/' users/%u/halo/*",
 		   rail[i], geteuid());
 		refresh();
-		T_ROW(rail[i], i ? slowdown("fft", "halo") == 0 :
-		      fabs(slowdown("fft", "halo") - 0.152188) < 2e-4);
+		T_ROW(rail[i],
+		      i ? slowdown("fft", "halo") == 0 :
+			  fabs(slowdown("fft", "halo") - 0.152188) < 2e-4);
 		T_ROW(rail[i], slowdown("halo", "halo") > 0);
 		T_CHECK(is_complete("fft") && !w.n_warned);
 		stop();
@@ -151,9 +152,10 @@ T_TEST("each rail has its own calibration")
 	T_CHECK(refresh() == 0 && !w.n_warned);
 	T_ROW("rail a", fabs(slowdown("fft", "halo") - 0.152188) < 2e-4);
 	T_ROW("rail b", slowdown("fft2", "halo2") > 0.03 &&
-	      slowdown("fft2", "halo2") < 0.7 * slowdown("fft", "halo"));
-	T_ROW("between them", slowdown("fft", "halo2") == 0 &&
-	      slowdown("fft2", "halo") == 0);
+				slowdown("fft2", "halo2") <
+					0.7 * slowdown("fft", "halo"));
+	T_ROW("between them",
+	      slowdown("fft", "halo2") == 0 && slowdown("fft2", "halo") == 0);
 	T_CHECK(!!strstr(np_catalog_fabric(w.c), "leaf 0.50"));
 	stop();
 }

@@ -1,5 +1,5 @@
-#include "np_catalog.h"
 #include "t.h"
+#include "np_catalog.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,12 +48,12 @@ static struct np_run_summary summary_of(const struct side *s, double us)
 	return a;
 }
 
-#define ONE(v)            \
-	{                 \
+#define ONE(v) \
+	{ \
 		1, v, NAN \
 	}
-#define SOME(v, sd)      \
-	{                \
+#define SOME(v, sd) \
+	{ \
 		4, v, sd \
 	}
 

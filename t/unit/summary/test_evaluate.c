@@ -3,9 +3,9 @@
  * t/data/real-switch.json (real packets) and t/data/simulated-switch.json,
  * and Table I of Casas and Bronevetsky.
  */
+#include "t.h"
 #include "np_evaluate.h"
 #include "np_queue.h"
-#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -49,7 +49,7 @@ static void start(struct np_group_cache *m)
 static bool look(struct np_group_cache *m)
 {
 	return np_group_cache_refresh(m, rules, NP_ARRAY_SIZE(rules), groups_of,
-			       &db.clock, db.now + 0.5);
+				      &db.clock, db.now + 0.5);
 }
 
 /* Groups of a user; -1: not known. */

@@ -1,6 +1,6 @@
+#include "t.h"
 #include "np_profile.h"
 #include "some_record.h"
-#include "t.h"
 
 #include <stdlib.h>
 #include <string.h>

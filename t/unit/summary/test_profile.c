@@ -1,6 +1,6 @@
+#include "t.h"
 #include "np_profile.h"
 #include "some_record.h"
-#include "t.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -483,7 +483,8 @@ T_TEST("a program loads the rails whose adapters carry more than probes")
 		add_rail(r, "a", "r0", 1e-5, 9e-5);
 		add_rail(r, "x", "r1", 4e-5, 5e-5);
 		for (size_t k = 0; k < 2; k++) {
-			struct np_leaf_run *l = np_record_leaf(r, k ? "x" : "a");
+			struct np_leaf_run *l =
+				np_record_leaf(r, k ? "x" : "a");
 
 			if (isnan(loaded[i].rate[k]))
 				continue;
@@ -497,8 +498,8 @@ T_TEST("a program loads the rails whose adapters carry more than probes")
 			r->level->scope = strdup("node");
 		}
 		p = make(m, NULL, NULL);
-		T_ROW(loaded[i].name, !strcmp(np_run_rail(r),
-					      loaded[i].busiest));
+		T_ROW(loaded[i].name,
+		      !strcmp(np_run_rail(r), loaded[i].busiest));
 		T_ROW(loaded[i].name,
 		      loaded[i].rails ?
 			      p.rails && !strcmp(p.rails, loaded[i].rails) :

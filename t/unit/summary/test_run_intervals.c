@@ -159,7 +159,8 @@ T_TEST("whole runs that say something else refute the intervals")
 		bool refuted;
 	} rows[] = {
 		{ "whole runs that agree", 0.22, 0.47, false },
-		{ "a small difference under one of two levels", 0.2, 0.7, false },
+		{ "a small difference under one of two levels", 0.2, 0.7,
+		  false },
 		{ "more under both levels", 0.4, 0.8, true },
 		{ "less under both levels", 0.01, 0.25, true },
 		{ "more under one of two levels", 0.2, 1.2, true },
@@ -180,12 +181,16 @@ T_TEST("whole runs that say something else refute the intervals")
 		make(&a, true);
 		T_ROW(rows[i].name,
 		      a.e.intervals.verdict == (rows[i].refuted ?
-			      NP_ONE_RUN_REFUTED : NP_ONE_RUN_USABLE));
+							NP_ONE_RUN_REFUTED :
+							NP_ONE_RUN_USABLE));
 		if (rows[i].refuted)
-			T_ROW(rows[i].name, !a.e.level[0].of_intervals &&
-			      !a.e.level[1].of_intervals &&
-			      t_close(a.e.mean[0].mean, rows[i].c1, 1e-3) &&
-			      t_close(a.e.mean[1].mean, rows[i].c4, 1e-3));
+			T_ROW(rows[i].name,
+			      !a.e.level[0].of_intervals &&
+				      !a.e.level[1].of_intervals &&
+				      t_close(a.e.mean[0].mean, rows[i].c1,
+					      1e-3) &&
+				      t_close(a.e.mean[1].mean, rows[i].c4,
+					      1e-3));
 		T_ROW(rows[i].name, a.e.n_curve == 2);
 		stop(&a);
 	}

@@ -279,9 +279,8 @@ T_TEST("a level that leaves out the program's rail does not count")
 		r = add(&a, 15, "c4", 0.2);
 		set(&r->level->rails, rows[i].rails);
 		for (size_t k = 0; k < 4; k++) {
-			struct np_leaf_run *l = np_record_leaf(a.run[k / 2],
-							       k % 2 ? "x" :
-							       "leaf0");
+			struct np_leaf_run *l = np_record_leaf(
+				a.run[k / 2], k % 2 ? "x" : "leaf0");
 
 			set(&l->rail, k % 2 ? "r1" : "r0");
 			if (k / 2)
@@ -292,10 +291,10 @@ T_TEST("a level that leaves out the program's rail does not count")
 		}
 		set(&a.run[0]->probe.transport, "tcp/eth1");
 		make(&a, true);
-		T_ROW(rows[i].name, a.e.program.rails &&
-		      !strcmp(a.e.program.rails, "r1"));
-		T_ROW(rows[i].name, a.e.use[0] == NP_RUN_ALONE &&
-		      a.e.use[1] == rows[i].use);
+		T_ROW(rows[i].name,
+		      a.e.program.rails && !strcmp(a.e.program.rails, "r1"));
+		T_ROW(rows[i].name,
+		      a.e.use[0] == NP_RUN_ALONE && a.e.use[1] == rows[i].use);
 		stop(&a);
 	}
 }

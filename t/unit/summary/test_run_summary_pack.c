@@ -1,5 +1,5 @@
-#include "np_run_summary.h"
 #include "t.h"
+#include "np_run_summary.h"
 
 #include <errno.h>
 #include <glob.h>

@@ -71,7 +71,8 @@ static struct bench_solved solve(const struct np_compact *c, double ns,
 	Clp_dual(clp, 0);
 	/* Nothing is freed, because this runs in a process of its own. */
 	return (struct bench_solved){ Clp_getColSolution(clp)[X],
-				bench_cpu_sec() - began, Clp_status(clp) == 0 };
+				      bench_cpu_sec() - began,
+				      Clp_status(clp) == 0 };
 }
 
 /*

@@ -93,8 +93,8 @@ static void copy(const struct np_compact *from, struct np_compact *to)
 static struct copies *make_copies(struct np_tolerance *t)
 {
 	struct copies *k = calloc(1, sizeof(*k));
-	size_t n = t->c.n > 1 ? 1 : 1 + (size_t)(COPIES_BYTES /
-						 pass_bytes(t, 8));
+	size_t n = t->c.n > 1 ? 1 :
+				1 + (size_t)(COPIES_BYTES / pass_bytes(t, 8));
 
 	must(k);
 	k->n = n < MAX_COPIES ? n : MAX_COPIES;

@@ -16,7 +16,7 @@
 #include "np_trace_write.h"
 #include "some_exchange.h"
 
-#define STEPS 100 /* of each rank in a trace */
+#define STEPS 100	      /* of each rank in a trace */
 #define MAX_SEC_PER_CALL 1e-5 /* read, matched and prepared */
 #define MAX_BYTES_PER_CALL 500
 #define TRIALS 3000
@@ -45,8 +45,10 @@ static void put_step(struct np_trace_out *o, uint32_t rank, uint32_t side)
 {
 	uint32_t x = rank % side, y = rank / side;
 	const uint32_t peer[4] = {
-		(x + 1) % side + y * side, (x + side - 1) % side + y * side,
-		x + (y + 1) % side * side, x + (y + side - 1) % side * side,
+		(x + 1) % side + y * side,
+		(x + side - 1) % side + y * side,
+		x + (y + 1) % side * side,
+		x + (y + side - 1) % side * side,
 	};
 
 	for (uint32_t k = 0; k < 4; k++)
@@ -111,9 +113,12 @@ struct result {
 static void measure(const char *dir, int to)
 {
 	static const struct np_tolerance_opt opt = {
-		.net = { .L_ns = 3000, .o_ns = 500, .G_ns = 0.1,
+		.net = { .L_ns = 3000,
+			 .o_ns = 500,
+			 .G_ns = 0.1,
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
-		.x = NP_LOGGPS_L, .threads = 1,
+		.x = NP_LOGGPS_L,
+		.threads = 1,
 	};
 	const struct np_trace_options options = { NULL };
 	long before = bench_peak_bytes();
@@ -156,7 +161,8 @@ static int bench_trace(uint32_t side)
 		measure(dir, fd[1]);
 	close(fd[1]);
 	must(read(fd[0], &result, sizeof(result)) == sizeof(result) &&
-	     waitpid(pid, NULL, 0) == pid, "a trace cannot be read");
+		     waitpid(pid, NULL, 0) == pid,
+	     "a trace cannot be read");
 	close(fd[0]);
 	remove_traces(dir, side * side);
 	printf("%8u %9zu %8.1f %10.0f %8.2f %8.2f %9.0f %9.0f %9.4f\n",
@@ -174,9 +180,9 @@ int bench_traces(void)
 	int failed = 0;
 
 	printf("traces of %d steps: halo exchange on a torus, and a reduction\n"
-	       "%8s %9s %8s %10s %8s %8s %9s %9s %9s\n", STEPS, "ranks",
-	       "calls", "MB", "operations", "read s", "prep. s", "memory MB",
-	       "B / call", "run s");
+	       "%8s %9s %8s %10s %8s %8s %9s %9s %9s\n",
+	       STEPS, "ranks", "calls", "MB", "operations", "read s", "prep. s",
+	       "memory MB", "B / call", "run s");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(side); i++)
 		failed |= bench_trace(side[i]);
 	if (failed)
@@ -192,7 +198,8 @@ static bool bench_exchange(size_t i, const struct np_topology *t)
 	struct np_graph *g = some_exchange(i, 3);
 	uint32_t node[SOME_EXCHANGE_RANKS], greedy[SOME_EXCHANGE_RANKS];
 	struct np_tolerance_opt opt = {
-		.net = { .o_ns = 100, .G_ns = 0.04,
+		.net = { .o_ns = 100,
+			 .G_ns = 0.04,
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 		.placed = { t, greedy, 300, 100, false },
 	};
@@ -223,8 +230,8 @@ int bench_placement(void)
 
 	must(!np_topology_parse("fat-tree:8", &t, &err), err.text);
 	printf("run time of 64 ranks on a fat tree of 128 nodes, us\n"
-	       "%-28s %9s %9s %9s %9s %7s %6s\n", "", "in order", "greedy",
-	       "searched", "gain", "trials", "s");
+	       "%-28s %9s %9s %9s %9s %7s %6s\n",
+	       "", "in order", "greedy", "searched", "gain", "trials", "s");
 	for (size_t i = 0; i < SOME_EXCHANGES; i++)
 		better += bench_exchange(i, t);
 	np_topology_free(t);

@@ -33,7 +33,9 @@
 #define ROUNDS 15
 
 static const struct np_tolerance_opt opt = {
-	.net = { .L_ns = 3000, .o_ns = 500, .G_ns = 0.1,
+	.net = { .L_ns = 3000,
+		 .o_ns = 500,
+		 .G_ns = 0.1,
 		 .S = NP_LOGGPS_NO_RENDEZVOUS },
 	.x = NP_LOGGPS_L,
 	.threads = 1,
@@ -61,8 +63,9 @@ static void must(int rc, const struct np_err *err)
 static uint32_t op(struct np_graph *g, enum np_op_kind kind, uint64_t size,
 		   uint32_t peer, uint32_t tag, const uint32_t *on, size_t n)
 {
-	struct np_graph_op o = { .kind = kind, .size = size, .peer = peer,
-			   .tag = tag };
+	struct np_graph_op o = {
+		.kind = kind, .size = size, .peer = peer, .tag = tag
+	};
 	struct np_err err;
 	uint32_t i;
 
@@ -88,8 +91,10 @@ static uint32_t exchange(struct np_graph *g, uint32_t side, uint32_t rank,
 {
 	uint32_t x = rank % side, y = rank / side, on[9], start;
 	uint32_t peer[4] = {
-		(x + 1) % side + y * side, (x + side - 1) % side + y * side,
-		x + (y + 1) % side * side, x + (y + side - 1) % side * side,
+		(x + 1) % side + y * side,
+		(x + side - 1) % side + y * side,
+		x + (y + 1) % side * side,
+		x + (y + side - 1) % side * side,
 	};
 
 	start = op(g, NP_OP_CALC, ns[0], 0, 0, &prev, 1);
@@ -146,8 +151,8 @@ static struct np_graph *program(struct shape s)
 /* A graph of about this many operations with different steps. */
 static struct np_graph *uneven(size_t ops)
 {
-	return program((struct shape){ SIDE, ops / (SIDE * SIDE) / 13 + 1,
-				       false });
+	return program(
+		(struct shape){ SIDE, ops / (SIDE * SIDE) / 13 + 1, false });
 }
 
 /* In a process of its own, because only the first peak of memory is visible. */
@@ -192,7 +197,8 @@ static int bench_read(void)
 	if (!pid)
 		read_and_report(f, fd[1]);
 	must(read(fd[0], result, sizeof(result)) != sizeof(result) ||
-	     waitpid(pid, NULL, 0) != pid, &(struct np_err){ "no answer" });
+		     waitpid(pid, NULL, 0) != pid,
+	     &(struct np_err){ "no answer" });
 	fclose(f);
 	close(fd[0]);
 	close(fd[1]);
@@ -234,8 +240,8 @@ static int after_clp(struct np_tolerance *t, size_t ops, double limit_sec,
 /* Wall-clock time with one thread, and with one per processor. */
 static void bench_threads(struct np_tolerance *t, double limit)
 {
-	const double x[2 * NP_PASS_TIMES] = { 1e3, 2e3, 3e3, 4e3, 5e3, 6e3,
-					      7e3, 8e3 };
+	const double x[2 * NP_PASS_TIMES] = { 1e3, 2e3, 3e3, 4e3,
+					      5e3, 6e3, 7e3, 8e3 };
 	double some[2] = { INFINITY, INFINITY }, all[2], out[NP_ARRAY_SIZE(x)];
 
 	for (int round = 0; round < 2 * ROUNDS; round++) {
@@ -252,8 +258,7 @@ static void bench_threads(struct np_tolerance *t, double limit)
 		size_t n;
 
 		t->threads = !k;
-		must(np_tolerance_critical(t, 3000, limit, &c, &n, &err),
-		     &err);
+		must(np_tolerance_critical(t, 3000, limit, &c, &n, &err), &err);
 		all[k] = np_mono_sec() - start;
 		free(c);
 	}
@@ -310,8 +315,8 @@ static int bench_size(size_t ops)
  */
 static int bench_loop(void)
 {
-	struct np_graph *g = program((struct shape){ LOOP_SIDE, LOOP_STEPS,
-						     true });
+	struct np_graph *g =
+		program((struct shape){ LOOP_SIDE, LOOP_STEPS, true });
 	double ns[2], limit[2], made[2], pass[2], sec[2];
 	int failed = 0;
 
@@ -337,7 +342,8 @@ static int bench_loop(void)
 		sec[unfold] = bench_cpu_sec() - start;
 		start = bench_cpu_sec();
 		must(np_tolerance_critical(t, 3000, limit[unfold], &critical,
-					   &n, &err), &err);
+					   &n, &err),
+		     &err);
 		all = bench_cpu_sec() - start;
 		free(critical);
 		printf("%12s: %9zu vertices, made in %6.2f s, a pass %9.3f ms, "
@@ -352,8 +358,8 @@ static int bench_loop(void)
 		 fabs(limit[0] - limit[1]) > 1e-9 * limit[1] ||
 		 pass[0] > MAX_LOOP_SHARE * pass[1];
 	printf("%14s T differs by %.1g, the tolerance by %.1g\n", "",
-	       fabs(ns[0] - ns[1]) / ns[1], fabs(limit[0] - limit[1]) /
-	       limit[1]);
+	       fabs(ns[0] - ns[1]) / ns[1],
+	       fabs(limit[0] - limit[1]) / limit[1]);
 	return failed;
 }
 

@@ -67,8 +67,8 @@ static uint32_t next_rank(const struct place *p, const char *placed)
 }
 
 /* The free node from which rank a's bytes pass the fewest switches. */
-static uint32_t best_node(const struct place *p, uint32_t a,
-			  const char *placed, const char *taken)
+static uint32_t best_node(const struct place *p, uint32_t a, const char *placed,
+			  const char *taken)
 {
 	uint64_t least = UINT64_MAX;
 	uint32_t best = 0;
@@ -120,7 +120,8 @@ static void shrink(struct place *p, double by)
 static int compare(struct place *p, double by, struct np_err *err)
 {
 	struct np_tolerance_opt opt = {
-		.net = { .o_ns = o_NS, .G_ns = G_NS,
+		.net = { .o_ns = o_NS,
+			 .G_ns = G_NS,
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 		.placed = { p->t, p->node, WIRE_NS, SWITCH_NS, false },
 	};

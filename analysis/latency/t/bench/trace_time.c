@@ -58,7 +58,8 @@ static int predict(const struct np_graph *g, char **number, int n,
 {
 	const double L = atof(number[0]);
 	const struct np_tolerance_opt opt = {
-		.net = { .L_ns = L, .o_ns = atof(number[1]),
+		.net = { .L_ns = L,
+			 .o_ns = atof(number[1]),
 			 .G_ns = atof(number[2]),
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 		.x = NP_LOGGPS_L,
@@ -87,8 +88,9 @@ static uint64_t word_of(const struct np_graph *g, uint32_t i)
 	uint32_t y;
 
 	np_graph_op(g, 0, i, &op);
-	h = np_hash(NP_HASH, (uint64_t[]){ op.kind, op.peer, op.tag,
-					   op.context }, 4 * sizeof(h));
+	h = np_hash(NP_HASH,
+		    (uint64_t[]){ op.kind, op.peer, op.tag, op.context },
+		    4 * sizeof(h));
 	for (size_t n = 0; np_graph_dep(g, 0, i, n, &y, &kind); n++)
 		h = np_hash(h, (uint32_t[]){ i - y, kind }, 2 * sizeof(y));
 	return h;

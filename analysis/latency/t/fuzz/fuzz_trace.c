@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
-#include "np_trace_format.h"
 #include "np_trace.h"
+#include "np_trace_format.h"
 
 #define RANKS 2
 
@@ -28,7 +28,7 @@ static int file_of(uint32_t rank, const uint8_t *data, size_t size)
 
 		if (!memcmp(data, NP_TRACE_MAGIC, 8) &&
 		    pwrite(fd, numbers, sizeof(numbers), 8) !=
-				(ssize_t)sizeof(numbers))
+			    (ssize_t)sizeof(numbers))
 			_exit(1);
 	}
 	return fd;

@@ -35,18 +35,20 @@ static void make(struct bench *b, struct np_rng *r, size_t classes,
 {
 	b->net = (struct np_qn){ b->station, STATIONS, b->class, classes };
 	for (size_t c = 0; c < classes; c++)
-		b->class[c] = (struct np_qn_class){ "class", customers,
-			0.1 * (double)np_rng_below(r, 100) };
+		b->class[c] = (struct np_qn_class){
+			"class", customers, 0.1 * (double)np_rng_below(r, 100)
+		};
 	for (size_t k = 0; k < STATIONS; k++) {
 		b->station[k] = (struct np_qn_station){
-			.name = "station", .servers = 1,
-			.visits = b->visits[k], .service_sec = b->service[k],
+			.name = "station",
+			.servers = 1,
+			.visits = b->visits[k],
+			.service_sec = b->service[k],
 		};
 		for (size_t c = 0; c < classes; c++) {
 			b->visits[k][c] = 1;
-			b->service[k][c] =
-				pow(10, -3 * (double)np_rng_below(r, 1000) /
-					1000);
+			b->service[k][c] = pow(
+				10, -3 * (double)np_rng_below(r, 1000) / 1000);
 		}
 	}
 }
@@ -107,8 +109,9 @@ static double error_of(const struct bench *b, np_qn_method *method,
 
 	solve(b, method, &s);
 	for (size_t c = 0; c < b->net.n_classes; c++)
-		most = fmax(most, 100 * fabs(s.x_per_sec[c] /
-					     exact->x_per_sec[c] - 1));
+		most = fmax(
+			most,
+			100 * fabs(s.x_per_sec[c] / exact->x_per_sec[c] - 1));
 	np_qn_solution_free(&s);
 	return most;
 }
@@ -117,8 +120,8 @@ static void print_errors(const char *name, double *e)
 {
 	qsort(e, NETWORKS, sizeof(*e), by_size);
 	printf("  %-12s median %6.3f %%, 90th percentile %6.3f %%, "
-	       "largest %6.3f %%\n", name, e[NETWORKS / 2],
-	       e[NETWORKS * 9 / 10], e[NETWORKS - 1]);
+	       "largest %6.3f %%\n",
+	       name, e[NETWORKS / 2], e[NETWORKS * 9 / 10], e[NETWORKS - 1]);
 }
 
 /* Networks with this many classes of up to `most` customers. */
@@ -141,8 +144,9 @@ static void errors(struct np_rng *r, size_t classes, size_t most, int servers)
 		np_qn_solution_free(&s);
 	}
 	printf("throughput of %d random networks: %zu class%s of 1 to %zu, "
-	       "%d stations%s\n", NETWORKS, classes, classes > 1 ? "es" : "",
-	       most, STATIONS, servers ? " of 1 to 16 servers" : "");
+	       "%d stations%s\n",
+	       NETWORKS, classes, classes > 1 ? "es" : "", most, STATIONS,
+	       servers ? " of 1 to 16 servers" : "");
 	print_errors("schweitzer", schweitzer);
 	print_errors("linearizer", linearizer);
 }

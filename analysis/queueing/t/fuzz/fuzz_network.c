@@ -9,7 +9,10 @@
 #include "np_network.h"
 
 static np_qn_method *const methods[] = {
-	np_qn_mva, np_qn_convolution, np_qn_schweitzer, np_qn_linearizer,
+	np_qn_mva,
+	np_qn_convolution,
+	np_qn_schweitzer,
+	np_qn_linearizer,
 };
 
 static void check(const struct np_qn *net, const struct np_qn_solution *s)

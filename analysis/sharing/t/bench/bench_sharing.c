@@ -112,8 +112,10 @@ static struct np_replay_app *make(uint32_t tasks, int rounds, uint32_t reach)
 		begin[t] = add(a, NP_REPLAY_COMPUTE, t, 0, 0);
 	for (int r = 0; r < rounds; r++) {
 		for (uint32_t t = 0; t < tasks; t++)
-			end[t] = add(a, NP_REPLAY_COMPUTE, t, 1e-3 * (1 +
-				     (t * 7 + (uint32_t)r * 3) % 11 * 0.1), 0);
+			end[t] = add(a, NP_REPLAY_COMPUTE, t,
+				     1e-3 * (1 + (t * 7 + (uint32_t)r * 3) %
+							 11 * 0.1),
+				     0);
 		for (uint32_t t = 0; t < tasks; t++)
 			for (uint32_t k = 1; k < (reach ? reach + 1 : tasks);
 			     k++) {
@@ -151,13 +153,15 @@ static const struct {
 
 static void play(size_t k)
 {
-	struct np_replay_app *a = make(programs[k].tasks, programs[k].rounds,
-				       programs[k].reach);
+	struct np_replay_app *a =
+		make(programs[k].tasks, programs[k].rounds, programs[k].reach);
 	uint32_t *node_of = calloc(programs[k].tasks, sizeof(*node_of));
 	struct np_replay_job job = { .app = a, .node_of = node_of };
 	struct np_replay_net net = {
 		.model = np_sharing_find(programs[k].model, NULL),
-		.param = param, .bytes_per_sec = 1e6, .latency_sec = 1e-5,
+		.param = param,
+		.bytes_per_sec = 1e6,
+		.latency_sec = 1e-5,
 		.n_nodes = programs[k].tasks,
 	};
 	struct np_err err = NP_ERR_INIT;
@@ -189,8 +193,9 @@ static double come_and_go(size_t n, uint32_t nodes)
 	for (size_t i = 0; i < n; i++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		c[i].from = (uint32_t)(seed >> 40) % nodes;
-		c[i].to = (c[i].from + 1 + (uint32_t)(seed >> 20) %
-			   (nodes - 1)) % nodes;
+		c[i].to =
+			(c[i].from + 1 + (uint32_t)(seed >> 20) % (nodes - 1)) %
+			nodes;
 		sec[n + i] = 1 + (double)(seed >> 52);
 	}
 	start = now_sec();

@@ -15,9 +15,12 @@ static void play(const struct np_replay_app *a)
 {
 	static const uint32_t node_of[MOST_TASKS] = { 0, 1, 2, 3, 0, 1 };
 	const struct np_replay_net net = {
-		.model = np_sharing_find("maxmin", NULL), .n_nodes = 4,
-		.param = NP_SHARING_DEFAULTS, .bytes_per_sec = 1e9,
-		.latency_sec = 1e-6, .eager_bytes = 1024,
+		.model = np_sharing_find("maxmin", NULL),
+		.n_nodes = 4,
+		.param = NP_SHARING_DEFAULTS,
+		.bytes_per_sec = 1e9,
+		.latency_sec = 1e-6,
+		.eager_bytes = 1024,
 	};
 	struct np_replay_job job = { .app = a, .node_of = node_of };
 	struct np_err err = NP_ERR_INIT;
