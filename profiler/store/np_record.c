@@ -1,3 +1,8 @@
+/*
+ * Reads and writes run records as JSON (netprof-profile(5)). Each structure has
+ * a table of fields (np_fields.h). Codecs handle members that are no plain
+ * fields: moments, histograms, and latencies over time.
+ */
 #include "np_record.h"
 
 #include <errno.h>
@@ -11,8 +16,9 @@
 #include "np_level.h"
 #include "np_text.h"
 
-/* Keep a failure: the value of key cannot be written. */
-static void refuse(struct np_jput *jput, const char *key, const char *expected)
+/* The value of key cannot be written. Only the first such error is kept. */
+static void reject_value(struct np_jput *jput, const char *key,
+			 const char *expected)
 {
 	if (!jput->rc)
 		jput->rc = np_jat_refuse(&jput->at, key, expected);
@@ -20,7 +26,7 @@ static void refuse(struct np_jput *jput, const char *key, const char *expected)
 
 /* ---- moments ---- */
 
-#define NO_MOMENTS "moments that samples can have"
+#define EXPECTED_MOMENTS "n, mean, m2, min and max of samples"
 
 #define MOMENT(type, name, max) \
 	NP_FIELD(np_moments, type, name, max, NP_F_REQUIRED)
@@ -35,7 +41,7 @@ static const struct np_fields moments_table = NP_FIELDS(np_moments,
 );
 /* clang-format on */
 
-/* Can they be of samples, none of them above max? */
+/* Whether these can be the moments of samples of at most max. */
 static bool moments_fit(const struct np_moments *moments, double max)
 {
 	return !moments->n ||
@@ -57,7 +63,7 @@ static int get_moments(const struct np_jat *in, const struct np_field *field,
 	return rc || moments_fit((const void *)(to + field->offset),
 				 field->max) ?
 		       rc :
-		       np_jat_refuse(in, field->key, NO_MOMENTS);
+		       np_jat_refuse(in, field->key, EXPECTED_MOMENTS);
 }
 
 static void put_moments(struct np_jput *jput, json_object *in,
@@ -75,7 +81,7 @@ static void put_moments(struct np_jput *jput, json_object *in,
 	/* The range of an empty set is not defined. */
 	np_jput_fields(jput, in, moments->n ? moments : &empty, &one);
 	if (!moments_fit(moments, field->max))
-		refuse(jput, field->key, NO_MOMENTS);
+		reject_value(jput, field->key, EXPECTED_MOMENTS);
 }
 
 /* struct np_moments, all zero if missing; max bounds the samples. */
@@ -92,7 +98,7 @@ static const struct np_field_codec moments_codec = { get_moments, put_moments,
 #define LEAST_WIDTH_SEC 1e-6
 #define TOO_MANY "at most latency.n samples"
 #define NOT_AS_MANY "as many samples as latency.n"
-#define NO_WINDOW "windows that samples can have"
+#define EXPECTED_WINDOW "n, mean, sd and max of samples"
 
 /* The bins of all histograms of a record; so far there are only our own. */
 static void put_bins(struct np_jput *jput, json_object *in,
@@ -154,7 +160,7 @@ static int get_bins(const struct np_jat *in, const struct np_field *field,
 
 static const struct np_field_codec bins_codec = { get_bins, put_bins, NULL };
 
-/* The number of samples that the moments say. */
+/* The number of samples by the moments in the same structure. */
 static uint64_t n_samples(const struct np_field *field, const char *from)
 {
 	return *(const uint64_t *)(from + field->count);
@@ -170,7 +176,7 @@ static void put_hist(struct np_jput *jput, json_object *in,
 	json_object *list;
 
 	if (total != n_samples(field, from))
-		refuse(jput, field->key, NOT_AS_MANY);
+		reject_value(jput, field->key, NOT_AS_MANY);
 	if (!total)
 		return;
 	list = np_jput(jput, in, field->key, json_object_new_array());
@@ -180,7 +186,7 @@ static void put_hist(struct np_jput *jput, json_object *in,
 				    (double)np_hist_count(hist, i));
 }
 
-/* One [bin, count]; bins have to be ascending, so that each occurs once. */
+/* One [bin, count]; bins must ascend, so that each occurs once. */
 static int get_pair(const struct np_jat *in, const char *key, json_object *pair,
 		    struct np_hist *hist, size_t *least_bin)
 {
@@ -198,7 +204,7 @@ static int get_pair(const struct np_jat *in, const char *key, json_object *pair,
 	if (rc)
 		return rc;
 	if (bin < *least_bin)
-		return np_jat_refuse(in, key, "bins in rising order");
+		return np_jat_refuse(in, key, "bins in ascending order");
 	*least_bin = bin + 1;
 	return np_hist_add_bin(hist, bin, n);
 }
@@ -256,7 +262,7 @@ static void put_window(struct np_jput *jput, json_object *list,
 				     NP_JSON_COUNT));
 	if (!moments.n)
 		return;
-	/* By rounding, the mean of equal latencies may exceed them. */
+	/* Rounding can lift the mean of equal latencies above them. */
 	np_jput_append(jput, w,
 		       window_real(jput, fmin(moments.mean, moments.max)));
 	np_jput_append(jput, w, window_real(jput, np_moments_sd(&moments)));
@@ -264,13 +270,13 @@ static void put_window(struct np_jput *jput, json_object *list,
 	moments.min = moments.mean; /* as its reader will see it */
 	moments.m2 = 0;
 	if (!np_moments_valid(&moments))
-		refuse(jput, "w", NO_WINDOW);
+		reject_value(jput, "w", EXPECTED_WINDOW);
 }
 
 /*
  * {"width_sec", "w": [[n, mean, sd, max], ...]} with 6 digits and without the
- * minimum; missing if the series is NULL or empty. o->merge windows are merged
- * into one.
+ * minimum; missing if the series is NULL or empty. Each jput->merge consecutive
+ * windows are merged into one.
  */
 static void put_series(struct np_jput *jput, json_object *in,
 		       const struct np_field *field, const char *from)
@@ -300,21 +306,19 @@ static void put_series(struct np_jput *jput, json_object *in,
 		total += moments.n;
 	}
 	if (total > n_samples(field, from))
-		refuse(jput, field->key, TOO_MANY);
+		reject_value(jput, field->key, TOO_MANY);
 }
 
 /* The minimum of a window is not stored; the mean takes its place. */
 static int get_window_numbers(const struct np_jat *in, json_object *j,
 			      struct np_moments *moments)
 {
-	double *const to[] = { &moments->mean, &moments->m2, &moments->max },
-		      sd;
+	double sd = 0, *const to[] = { &moments->mean, &sd, &moments->max };
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(to); i++)
 		rc = np_jget_real(in, "w", json_object_array_get_idx(j, i + 1),
 				  0, NP_JSON_LATENCY_SEC, to[i]);
-	sd = moments->m2;
 	moments->m2 = sd * sd * (double)(moments->n - 1);
 	moments->min = moments->mean;
 	return rc;
@@ -341,7 +345,7 @@ static int get_window(const struct np_jat *in, json_object *j,
 	if (rc)
 		return rc;
 	if (!np_moments_valid(&moments))
-		return np_jat_refuse(in, "w", NO_WINDOW);
+		return np_jat_refuse(in, "w", EXPECTED_WINDOW);
 	*out = moments;
 	return 0;
 }
@@ -775,20 +779,23 @@ int np_record_note_level(struct np_record *record, const char *name,
 
 /* ---- publishing a record ---- */
 
-static void drop(char **text)
+static void free_text(char **text)
 {
 	free(*text);
 	*text = NULL;
 }
 
-/* Empty a text that must not be missing. */
-static void clear(char *text)
+/* Make a text empty that every record must have. */
+static void make_empty(char *text)
 {
 	if (text)
 		*text = '\0';
 }
 
-/* Later only the presence of neighbours and the longest overlap matter. */
+/*
+ * Readers need only know whether there were neighbours, and the longest
+ * overlap.
+ */
 static void strip_neighbours(struct np_record *record)
 {
 	double most = 0;
@@ -804,8 +811,8 @@ static void strip_neighbours(struct np_record *record)
 	}
 	if (!record->n_neighbours)
 		return;
-	clear(record->neighbours->leaf);
-	clear(record->neighbours->nodes);
+	make_empty(record->neighbours->leaf);
+	make_empty(record->neighbours->nodes);
 	record->neighbours->job_id = 0;
 	record->neighbours->step_id = NP_NO_VALUE;
 	record->neighbours->overlap_sec = most;
@@ -824,12 +831,12 @@ void np_record_make_public(struct np_record *record, uid_t by)
 {
 	record->uid = by;
 	strip_directory(record->executable);
-	drop(&record->nodes);
-	drop(&record->host);
+	free_text(&record->nodes);
+	free_text(&record->host);
 	for (size_t i = 0; i < record->n_leaves; i++)
-		clear(record->leaves[i].nodes);
+		make_empty(record->leaves[i].nodes);
 	if (record->level)
-		clear(record->level->nodes);
+		make_empty(record->level->nodes);
 	strip_neighbours(record);
 	while (record->n_notes) /* free text with host names and paths */
 		free(record->notes[--record->n_notes]);

@@ -115,7 +115,7 @@ static const struct {
 	  "leaves[0].latency.n: expected a value" },
 	{ "mean below the minimum", LEAF("\"latency\":{\"n\":2,\"mean\":1e-6,"
 	  "\"m2\":0,\"min\":1e-5,\"max\":2e-5},\"hist\":[[60,2]]"), -EINVAL,
-	  "latency: expected moments that samples can have" },
+	  "latency: expected n, mean, m2, min and max of samples" },
 	{ "samples without histogram", LEAF(MOMENTS("3")), -EINVAL,
 	  "as many samples as latency.n" },
 	{ "histogram without samples", LEAF("\"hist\":[[60,3]]"), -EINVAL,
@@ -127,7 +127,7 @@ static const struct {
 	{ "negative bin", LEAF(MOMENTS("3") ",\"hist\":[[-1,3]]"), -EINVAL,
 	  "hist: got -1" },
 	{ "a bin twice", LEAF(MOMENTS("3") ",\"hist\":[[60,1],[60,2]]"), -EINVAL,
-	  "rising order" },
+	  "ascending order" },
 	{ "bin alone", LEAF(MOMENTS("3") ",\"hist\":[[60]]"), -EINVAL, "pairs" },
 	{ "negative in the bin", LEAF(MOMENTS("3") ",\"hist\":[[60,4],[61,-1]]"),
 	  -EINVAL, "hist: got -1" },
