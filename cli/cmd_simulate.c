@@ -87,11 +87,11 @@ struct estimate {
 };
 
 struct gain {
-	struct estimate recovered; /* node-seconds no longer lost, relative to
+	struct estimate saved;	/* node-seconds no longer lost, relative to
 				      those used without the policy */
-	struct estimate delay;	   /* change of the wait, relative to that
+	struct estimate delay;	/* change of the wait, relative to that
 				      without the policy */
-	double wait_change_sec;	   /* per job, mean */
+	double wait_change_sec; /* per job, mean */
 };
 
 #define REPLICATES 1000 /* bootstrap samples */
@@ -242,7 +242,7 @@ static void add_week(struct week_sums *to, const struct week_sums *week)
 }
 
 /* Node-seconds no longer lost, relative to those used without the policy. */
-static double recovered_share(const struct week_sums *week)
+static double saved_share(const struct week_sums *week)
 {
 	return week->used > 0 ?
 		       (week->lost_without - week->lost_with) / week->used :
@@ -269,13 +269,13 @@ static void set_interval(struct estimate *estimate, double sample[REPLICATES])
 static int estimate_gain(const struct weeks *weeks, struct gain *out)
 {
 	struct np_rng *rng = np_rng_new(1, "weeks");
-	double *recovered = malloc(2 * REPLICATES * sizeof(*recovered));
-	double *delay = recovered + REPLICATES;
+	double *saved = malloc(2 * REPLICATES * sizeof(*saved));
+	double *delay = saved + REPLICATES;
 	struct week_sums all = { .jobs = 0 };
 
-	if (!rng || !recovered) {
+	if (!rng || !saved) {
 		np_rng_free(rng);
-		free(recovered);
+		free(saved);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < weeks->n; i++)
@@ -286,20 +286,20 @@ static int estimate_gain(const struct weeks *weeks, struct gain *out)
 		for (size_t i = 0; i < weeks->n; i++)
 			add_week(&sums,
 				 &weeks->at[np_rng_below(rng, weeks->n)]);
-		recovered[k] = recovered_share(&sums);
+		saved[k] = saved_share(&sums);
 		delay[k] = wait_change(&sums);
 	}
-	out->recovered = (struct estimate){ recovered_share(&all), NAN, NAN };
+	out->saved = (struct estimate){ saved_share(&all), NAN, NAN };
 	out->delay = (struct estimate){ wait_change(&all), NAN, NAN };
 	if (weeks->n > 1)
-		set_interval(&out->recovered, recovered);
+		set_interval(&out->saved, saved);
 	if (weeks->n > 1 && !isnan(out->delay.value))
 		set_interval(&out->delay, delay);
 	out->wait_change_sec =
 		all.jobs > 0 ? (all.wait_with - all.wait_without) / all.jobs :
 			       0;
 	np_rng_free(rng);
-	free(recovered);
+	free(saved);
 	return 0;
 }
 
@@ -337,7 +337,7 @@ struct sim_options {
 	uint32_t seeds;
 	bool by_submission; /* --order=submit */
 	bool fair;	    /* --order=fairshare */
-	bool rigid;	    /* --fixed-run-times */
+	bool fixed_run_times;
 	struct np_sim_scheduler scheduler;
 };
 
@@ -394,7 +394,7 @@ struct sim {
  * They are read in this order, because each needs the ones before it. The
  * functions that read them return -1, or the exit status after printing why.
  *
- * Slowdowns come from a table of pairs or from the same catalogue of profiles
+ * Slowdowns come from a table of pairs or from the same catalog of profiles
  * that the placement plugin uses, so that the simulation decides as it would.
  */
 
@@ -408,7 +408,10 @@ struct sim {
 
 /* ---- jobs ---- */
 
-/* The unit of --last=30d in the words of sacct; NULL: it is no such time. */
+/*
+ * The unit of --last=30d as sacct spells it, and the length of the number. NULL:
+ * it is no such time.
+ */
 static const char *unit_of_last(const char *last, size_t *digits)
 {
 	static const char letters[] = "dhmw";
@@ -424,8 +427,8 @@ static const char *unit_of_last(const char *last, size_t *digits)
 }
 
 /*
- * Wait for sacct to end. If it failed, it did not print all jobs; but it is
- * killed by a signal where the reader stopped after an error of its own.
+ * Wait for sacct to end. A failure means that jobs are missing, except that a
+ * signal ends sacct where the reader has stopped with an error of its own.
  */
 static int close_accounting(FILE *pipe, int rc, struct np_err *err)
 {
@@ -489,7 +492,7 @@ static int read_jobs(struct sim *sim)
 /* ---- the cluster ---- */
 
 /* Leaf switches and the numbers of their nodes, and the switches above them. */
-struct map {
+struct topology {
 	struct np_index nodes;
 	struct leaf {
 		char name[64];
@@ -498,14 +501,14 @@ struct map {
 		size_t number; /* in sim.leaves */
 	} * leaf;
 	size_t n;
-	struct above {
+	struct upper_switch {
 		char name[64];
 		char *where;	/* "FILE:LINE", or what else describes it */
 		char *children; /* list of switches, of either kind */
 		uint32_t level; /* 0: its leaves are not known yet */
 		uint64_t *leaves;
-	} * above;
-	size_t n_above;
+	} * upper;
+	size_t n_upper;
 	size_t words;	 /* of a bitmap of leaves */
 	size_t n_listed; /* names of nodes in lists so far */
 	/* Of a topology.yaml: topologies so far, and the one with switches. */
@@ -514,36 +517,36 @@ struct map {
 };
 
 /* Free what the readers of topologies collected. */
-static void map_free(struct map *map)
+static void topology_free(struct topology *topology)
 {
-	for (size_t i = 0; i < map->n; i++)
-		free(map->leaf[i].node);
-	for (size_t i = 0; i < map->n_above; i++) {
-		free(map->above[i].where);
-		free(map->above[i].children);
+	for (size_t i = 0; i < topology->n; i++)
+		free(topology->leaf[i].node);
+	for (size_t i = 0; i < topology->n_upper; i++) {
+		free(topology->upper[i].where);
+		free(topology->upper[i].children);
 	}
-	free(map->leaf);
-	free(map->above);
-	np_index_free(&map->nodes);
-	np_index_free(&map->defined);
+	free(topology->leaf);
+	free(topology->upper);
+	np_index_free(&topology->nodes);
+	np_index_free(&topology->defined);
 }
 
 /* A node that is listed under several leaves is put on the first. */
 static int add_node(void *arg, const char *name)
 {
-	struct map *map = arg;
-	struct leaf *leaf = &map->leaf[map->n - 1];
-	size_t before = map->nodes.n;
+	struct topology *topology = arg;
+	struct leaf *leaf = &topology->leaf[topology->n - 1];
+	size_t before = topology->nodes.n;
 	uint32_t node;
 
 	/* A short list may have many names, which are on an earlier leaf. */
-	if (map->n_listed++ == MAX_LISTED)
+	if (topology->n_listed++ == MAX_LISTED)
 		return -E2BIG;
-	node = np_index_add(&map->nodes, name, strlen(name));
+	node = np_index_add(&topology->nodes, name, strlen(name));
 	/* Known already: the node is under an earlier leaf. */
-	if (map->nodes.n == before)
+	if (topology->nodes.n == before)
 		return node == NP_NO_INDEX ? -ENOMEM : 0;
-	if (map->nodes.n > NP_LEAVES_MAX_NODES)
+	if (topology->nodes.n > NP_LEAVES_MAX_NODES)
 		return -E2BIG;
 	if (np_array_grow(&leaf->node, leaf->n, sizeof(*leaf->node)))
 		return -ENOMEM;
@@ -552,31 +555,36 @@ static int add_node(void *arg, const char *name)
 }
 
 /* Append a leaf switch with its nodes. */
-static int add_leaf(struct map *map, const char *name, const char *nodes)
+static int add_leaf(struct topology *topology, const char *name,
+		    const char *nodes)
 {
-	if (np_array_grow(&map->leaf, map->n, sizeof(*map->leaf)))
+	if (np_array_grow(&topology->leaf, topology->n,
+			  sizeof(*topology->leaf)))
 		return -ENOMEM;
-	map->leaf[map->n] = (struct leaf){ .n = 0 };
-	snprintf(map->leaf[map->n++].name, sizeof(map->leaf->name), "%s", name);
-	return np_hostlist_each(nodes, add_node, map);
+	topology->leaf[topology->n] = (struct leaf){ .n = 0 };
+	snprintf(topology->leaf[topology->n++].name,
+		 sizeof(topology->leaf->name), "%s", name);
+	return np_hostlist_each(nodes, add_node, topology);
 }
 
 /* Append a switch above other switches. line 0: path is no file. */
-static int add_above(struct map *map, const char *path, unsigned line,
-		     const char *name, const char *children)
+static int add_upper_switch(struct topology *topology, const char *path,
+			    unsigned line, const char *name,
+			    const char *children)
 {
 	char number[CLI_NUMBER_LEN] = "";
 	int rc = np_hostlist_each(children, NULL, NULL);
-	struct above *above;
+	struct upper_switch *above;
 
 	if (rc)
 		return rc;
-	if (np_array_grow(&map->above, map->n_above, sizeof(*map->above)))
+	if (np_array_grow(&topology->upper, topology->n_upper,
+			  sizeof(*topology->upper)))
 		return -ENOMEM;
 	if (line)
 		snprintf(number, sizeof(number), ":%u", line);
-	above = &map->above[map->n_above++];
-	*above = (struct above){ .children = strdup(children) };
+	above = &topology->upper[topology->n_upper++];
+	*above = (struct upper_switch){ .children = strdup(children) };
 	snprintf(above->name, sizeof(above->name), "%s", name);
 	if (asprintf(&above->where, "%s%s", path, number) < 0)
 		above->where = NULL;
@@ -584,41 +592,42 @@ static int add_above(struct map *map, const char *path, unsigned line,
 }
 
 /* Record the name of a switch, which must be new. */
-static int define(struct map *map, const char *path, unsigned line,
+static int define(struct topology *topology, const char *path, unsigned line,
 		  const char *name, struct np_err *err)
 {
-	size_t known = map->defined.n;
+	size_t known = topology->defined.n;
 
-	if (np_index_add(&map->defined, name, strlen(name)) < known)
+	if (np_index_add(&topology->defined, name, strlen(name)) < known)
 		return np_errf(err, -EINVAL, "%s:%u: %s is defined twice", path,
 			       line, name);
-	return map->defined.n > known ? 0 :
-					np_errf(err, -ENOMEM, "out of memory");
+	return topology->defined.n > known ?
+		       0 :
+		       np_errf(err, -ENOMEM, "out of memory");
 }
 
 /* Handle one line of topology.conf, or of scontrol. */
-static int take_switch(void *arg, const struct np_slurm_line *line,
-		       struct np_err *err)
+static int parse_switch_line(void *arg, const struct np_slurm_line *line,
+			     struct np_err *err)
 {
 	struct np_topo_switch sw;
-	struct map *map = arg;
+	struct topology *topology = arg;
 	int rc = np_topo_is_block(line) ? np_topo_block(line, &sw, err) :
 					  np_topo_switch(line, &sw, err);
 
 	if (rc || !sw.name)
 		return rc;
-	if (strlen(sw.name) >= sizeof(map->leaf->name))
+	if (strlen(sw.name) >= sizeof(topology->leaf->name))
 		return np_errf(err, -EINVAL,
 			       "%s:%u: %.64s...: expected a name of at most "
 			       "%zu characters",
 			       line->path, line->number, sw.name,
-			       sizeof(map->leaf->name) - 1);
-	rc = define(map, line->path, line->number, sw.name, err);
+			       sizeof(topology->leaf->name) - 1);
+	rc = define(topology, line->path, line->number, sw.name, err);
 	if (rc)
 		return rc;
-	rc = sw.below ? add_above(map, line->path, line->number, sw.name,
-				  sw.below) :
-	     sw.nodes ? add_leaf(map, sw.name, sw.nodes) :
+	rc = sw.below ? add_upper_switch(topology, line->path, line->number,
+					 sw.name, sw.below) :
+	     sw.nodes ? add_leaf(topology, sw.name, sw.nodes) :
 			0;
 	return rc ? np_errf(err, rc,
 			    "%s:%u: not a node list, or too long: %.64s",
@@ -644,17 +653,17 @@ static int check_child(void *arg, const char *name)
 }
 
 /* slurmctld does not start if a switch names one that does not exist. */
-static int check_children(const struct map *map, struct np_err *err)
+static int check_children(const struct topology *topology, struct np_err *err)
 {
-	struct undefined search = { .defined = &map->defined };
+	struct undefined search = { .defined = &topology->defined };
 
-	for (size_t i = 0; i < map->n_above; i++)
-		if (np_hostlist_each(map->above[i].children, check_child,
+	for (size_t i = 0; i < topology->n_upper; i++)
+		if (np_hostlist_each(topology->upper[i].children, check_child,
 				     &search) == -ENOENT)
 			return np_errf(err, -EINVAL,
 				       "%s: %s names %s, which no line defines",
-				       map->above[i].where, map->above[i].name,
-				       search.name);
+				       topology->upper[i].where,
+				       topology->upper[i].name, search.name);
 	return 0;
 }
 
@@ -736,7 +745,10 @@ static size_t plain_len(const char *value)
 	return n;
 }
 
-/* Copy the value of a key of an item; false: it is not there. */
+/*
+ * Copy the value of a key to buf, which has room for the whole file. Returns
+ * false if the item has no such key.
+ */
 static bool yaml_value(const char *item, const char *key, char *buf)
 {
 	const char *at = item;
@@ -808,17 +820,18 @@ static int check_unnamed(const char *item, const char *path, unsigned line,
  * Handle an item of a list, which begins in this line. Items other than
  * switches and blocks are ignored.
  */
-static int take_item(struct map *map, const char *path, unsigned line,
-		     const char *item, char *value, struct np_err *err)
+static int parse_yaml_item(struct topology *topology, const char *path,
+			   unsigned line, const char *item, char *value,
+			   struct np_err *err)
 {
-	char name[sizeof(map->leaf->name)];
+	char name[sizeof(topology->leaf->name)];
 	bool nodes;
 	int rc;
 
 	if ((!yaml_value(item, "switch", value) &&
 	     !yaml_value(item, "block", value)) ||
 	    !*value) {
-		map->topology += yaml_value(item, "topology", value);
+		topology->topology += yaml_value(item, "topology", value);
 		return check_unnamed(item, path, line, value, err);
 	}
 	if (strlen(value) >= sizeof(name))
@@ -827,17 +840,18 @@ static int take_item(struct map *map, const char *path, unsigned line,
 			       "%zu characters",
 			       path, line, value, sizeof(name) - 1);
 	strcpy(name, value);
-	if (!map->defined.n)
-		map->taken_topology = map->topology;
-	if (map->topology != map->taken_topology)
-		return np_errf(err, -EINVAL,
-			       "%s:%u: %s is in a further topology: expected "
-			       "the switches of one, or what \"scontrol show "
-			       "topology NAME\" prints",
-			       path, line, name);
+	if (!topology->defined.n)
+		topology->taken_topology = topology->topology;
+	if (topology->topology != topology->taken_topology)
+		return np_errf(
+			err, -EINVAL,
+			"%s:%u: %s belongs to a second topology: expected "
+			"the switches of one, or what \"scontrol show "
+			"topology NAME\" prints",
+			path, line, name);
 	/* With sorted keys, the name of the topology follows its blocks. */
-	map->topology += yaml_value(item, "topology", value);
-	rc = define(map, path, line, name, err);
+	topology->topology += yaml_value(item, "topology", value);
+	rc = define(topology, path, line, name, err);
 	if (rc)
 		return rc;
 	nodes = yaml_value(item, "nodes", value);
@@ -846,8 +860,8 @@ static int take_item(struct map *map, const char *path, unsigned line,
 	/* A list is not empty, has no quotes and is no other form of YAML. */
 	rc = !*value || strchr("|>&*!", *value) || strpbrk(value, "\"';") ?
 		   -EINVAL :
-	     nodes ? add_leaf(map, name, value) :
-		     add_above(map, path, line, name, value);
+	     nodes ? add_leaf(topology, name, value) :
+		     add_upper_switch(topology, path, line, name, value);
 	return rc ? np_errf(err, rc,
 			    "%s:%u: %s: not a list such as n[0-3],n7, or too "
 			    "long: \"%.64s\"",
@@ -865,7 +879,8 @@ static unsigned count_lines(const char *text, const char *end)
 }
 
 /* topology.yaml(5): lists of switches or blocks, in block or flow style. */
-static int read_yaml(struct map *map, const char *path, struct np_err *err)
+static int read_yaml(struct topology *topology, const char *path,
+		     struct np_err *err)
 {
 	char *text, *value, *item, *next;
 	unsigned line = 1;
@@ -884,7 +899,8 @@ static int read_yaml(struct map *map, const char *path, struct np_err *err)
 		next = next_item(item + 1, false);
 		if (next)
 			*next = '\0';
-		rc = take_item(map, path, line, item + 1, value, err);
+		rc = parse_yaml_item(topology, path, line, item + 1, value,
+				     err);
 		line += next ? count_lines(item, next) : 0;
 	}
 	free(value);
@@ -892,10 +908,14 @@ static int read_yaml(struct map *map, const char *path, struct np_err *err)
 	return rc;
 }
 
-/* A topology.conf; what Slurm may understand otherwise is only warned of. */
-static int read_conf(struct map *map, const char *path, struct np_err *err)
+/*
+ * Read a topology.conf. Lines that Slurm may interpret differently only cause a
+ * warning.
+ */
+static int read_conf(struct topology *topology, const char *path,
+		     struct np_err *err)
 {
-	int rc = np_slurm_file(path, NULL, take_switch, map, err);
+	int rc = np_slurm_file(path, NULL, parse_switch_line, topology, err);
 
 	if (!np_slurm_was_read(rc))
 		return rc;
@@ -905,23 +925,25 @@ static int read_conf(struct map *map, const char *path, struct np_err *err)
 }
 
 /* A topology file, in YAML if its name ends in .yaml. */
-static int read_topology(struct map *map, const char *path, struct np_err *err)
+static int read_topology(struct topology *topology, const char *path,
+			 struct np_err *err)
 {
 	size_t len = strlen(path);
 	int rc = len > 5 && !strcmp(path + len - 5, ".yaml") ?
-			 read_yaml(map, path, err) :
-			 read_conf(map, path, err);
+			 read_yaml(topology, path, err) :
+			 read_conf(topology, path, err);
 
 	if (!rc)
-		rc = check_children(map, err);
-	if (!rc && !map->n)
+		rc = check_children(topology, err);
+	if (!rc && !topology->n)
 		rc = np_errf(err, -EINVAL, "%s: no leaf switch with nodes",
 			     path);
 	return rc;
 }
 
 /* The switches above groups of leaves, and one above all. */
-static int make_leaf_groups(struct map *map, unsigned groups, unsigned leaves)
+static int make_leaf_groups(struct topology *topology, unsigned groups,
+			    unsigned leaves)
 {
 	char name[64], list[64];
 	int rc = 0;
@@ -930,13 +952,13 @@ static int make_leaf_groups(struct map *map, unsigned groups, unsigned leaves)
 		snprintf(name, sizeof(name), "group%u", i);
 		snprintf(list, sizeof(list), "leaf[%u-%u]", i * leaves,
 			 (i + 1) * leaves - 1);
-		rc = add_above(map, "--leaves", 0, name, list);
+		rc = add_upper_switch(topology, "--leaves", 0, name, list);
 	}
 	return rc;
 }
 
 /* --leaves */
-static int make_leaves(struct map *map, const struct sim_options *opt,
+static int make_leaves(struct topology *topology, const struct sim_options *opt,
 		       struct np_err *err)
 {
 	unsigned groups = opt->groups, leaves = opt->leaves, nodes = opt->nodes;
@@ -948,15 +970,15 @@ static int make_leaves(struct map *map, const struct sim_options *opt,
 		snprintf(name, sizeof(name), "leaf%u", i);
 		snprintf(list, sizeof(list), "n[%u-%u]", i * nodes,
 			 (i + 1) * nodes - 1);
-		rc = add_leaf(map, name, list);
+		rc = add_leaf(topology, name, list);
 	}
 	if (!rc)
-		rc = make_leaf_groups(map, groups, leaves);
+		rc = make_leaf_groups(topology, groups, leaves);
 	return rc ? np_errf(err, rc, "out of memory") : 0;
 }
 
-/* Take the switches above leaves from what scontrol printed. */
-static int take_above(struct map *map, char *text)
+/* Read the switches above leaves from what scontrol printed. */
+static int parse_upper_switches(struct topology *topology, char *text)
 {
 	char *save = NULL;
 	int rc = 0;
@@ -972,14 +994,15 @@ static int take_above(struct map *map, char *text)
 			else if (!strcmp(pair.key, "Switches"))
 				below = pair.value;
 		if (name && below)
-			rc = add_above(map, "scontrol show topology", 0, name,
-				       below);
+			rc = add_upper_switch(topology,
+					      "scontrol show topology", 0, name,
+					      below);
 	}
 	return rc;
 }
 
 /* The current topology, by scontrol. */
-static int current_topology(struct map *map, struct np_err *err)
+static int current_topology(struct topology *topology, struct np_err *err)
 {
 	static char *const argv[] = { "scontrol", "show", "topology", NULL };
 	char *text = malloc(MAX_RESPONSE);
@@ -995,18 +1018,18 @@ static int current_topology(struct map *map, struct np_err *err)
 	else
 		rc = np_topo_parse(text, &topo, err);
 	for (size_t i = 0; !rc && i < topo.n; i++) {
-		rc = add_leaf(map, topo.leaf[i].name, topo.leaf[i].nodes);
+		rc = add_leaf(topology, topo.leaf[i].name, topo.leaf[i].nodes);
 		if (rc)
 			np_errf(err, rc,
 				"scontrol: %.64s: not a node list, or too "
 				"long: %.64s",
 				topo.leaf[i].name, topo.leaf[i].nodes);
 	}
-	if (!rc && !map->n)
+	if (!rc && !topology->n)
 		rc = np_errf(err, -ENODATA,
 			     "Slurm has no leaf switches; describe the cluster "
 			     "with --leaves=64x32 or --topology=topology.conf");
-	if (!rc && (rc = take_above(map, text)))
+	if (!rc && (rc = parse_upper_switches(topology, text)))
 		np_errf(err, rc,
 			rc == -ENOMEM ?
 				"out of memory" :
@@ -1036,56 +1059,59 @@ static uint32_t cluster_cpus(void)
 	return found;
 }
 
-/* Make sim->leaves from the map, without empty leaves. */
-static int build_leaves(struct sim *sim, struct map *map, struct np_err *err)
+/* Make sim->leaves from the topology, without empty leaves. */
+static int build_leaves(struct sim *sim, struct topology *topology,
+			struct np_err *err)
 {
-	struct np_leaf *leaf = calloc(map->n + 1, sizeof(*leaf));
+	struct np_leaf *leaf = calloc(topology->n + 1, sizeof(*leaf));
 	size_t n = 0;
 	int rc;
 
 	if (!leaf)
 		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < map->n; i++) {
-		map->leaf[i].number = n;
-		if (map->leaf[i].n)
-			leaf[n++] = (struct np_leaf){ map->leaf[i].name,
-						      map->leaf[i].node,
-						      map->leaf[i].n };
+	for (size_t i = 0; i < topology->n; i++) {
+		topology->leaf[i].number = n;
+		if (topology->leaf[i].n)
+			leaf[n++] = (struct np_leaf){ topology->leaf[i].name,
+						      topology->leaf[i].node,
+						      topology->leaf[i].n };
 	}
-	rc = np_leaves_new(map->nodes.n, leaf, n, &sim->leaves, err);
+	rc = np_leaves_new(topology->nodes.n, leaf, n, &sim->leaves, err);
 	free(leaf);
 	return rc;
 }
 
 /* The switch whose children are added to it. */
 struct parent {
-	struct map *map;
-	struct above *above;
+	struct topology *topology;
+	struct upper_switch *above;
 	unsigned depth; /* of switches above each other */
 };
 
-static int find_leaves(struct map *map, struct above *above, unsigned depth);
+static int find_leaves(struct topology *topology, struct upper_switch *above,
+		       unsigned depth);
 
 /* Add the leaves of a child to a switch; unknown children have none. */
 static int add_child(void *arg, const char *name)
 {
 	const struct parent *parent = arg;
-	struct map *map = parent->map;
-	struct above *to = parent->above;
+	struct topology *topology = parent->topology;
+	struct upper_switch *to = parent->above;
 	int rc;
 
-	for (size_t i = 0; i < map->n; i++)
-		if (map->leaf[i].n && !strcmp(map->leaf[i].name, name))
-			np_bits_set(to->leaves, map->leaf[i].number);
-	for (size_t i = 0; i < map->n_above; i++) {
-		struct above *child = &map->above[i];
+	for (size_t i = 0; i < topology->n; i++)
+		if (topology->leaf[i].n &&
+		    !strcmp(topology->leaf[i].name, name))
+			np_bits_set(to->leaves, topology->leaf[i].number);
+	for (size_t i = 0; i < topology->n_upper; i++) {
+		struct upper_switch *child = &topology->upper[i];
 
 		if (strcmp(child->name, name))
 			continue;
-		rc = find_leaves(map, child, parent->depth + 1);
+		rc = find_leaves(topology, child, parent->depth + 1);
 		if (rc)
 			return rc;
-		np_bits_or(to->leaves, child->leaves, map->words);
+		np_bits_or(to->leaves, child->leaves, topology->words);
 		if (to->level <= child->level)
 			to->level = child->level + 1;
 	}
@@ -1093,9 +1119,10 @@ static int add_child(void *arg, const char *name)
 }
 
 /* Find out which leaves are below a switch, and its level. */
-static int find_leaves(struct map *map, struct above *above, unsigned depth)
+static int find_leaves(struct topology *topology, struct upper_switch *above,
+		       unsigned depth)
 {
-	struct parent parent = { map, above, depth };
+	struct parent parent = { topology, above, depth };
 	int rc;
 
 	if (above->level)
@@ -1109,29 +1136,31 @@ static int find_leaves(struct map *map, struct above *above, unsigned depth)
 }
 
 /* The switches above leaves, as the simulation has them. */
-static int build_switches(struct sim *sim, struct map *map, struct np_err *err)
+static int build_switches(struct sim *sim, struct topology *topology,
+			  struct np_err *err)
 {
-	struct np_sim_switch *above = calloc(map->n_above + 1, sizeof(*above));
-	size_t n = map->n_above, words = sim->leaves->words;
+	struct np_sim_switch *above =
+		calloc(topology->n_upper + 1, sizeof(*above));
+	size_t n = topology->n_upper, words = sim->leaves->words;
 
-	map->words = words;
+	topology->words = words;
 	sim->above = above;
 	sim->above_leaves = calloc(n * words + 1, sizeof(uint64_t));
 	if (!above || !sim->above_leaves)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
-		map->above[i].leaves = sim->above_leaves + i * words;
+		topology->upper[i].leaves = sim->above_leaves + i * words;
 	for (size_t i = 0; i < n; i++) {
-		int rc = find_leaves(map, &map->above[i], 1);
+		int rc = find_leaves(topology, &topology->upper[i], 1);
 
 		if (rc)
 			return np_errf(err, rc,
 				       "%s: switch %s is above itself, or "
 				       "above more than %d levels of switches",
-				       map->above[i].where, map->above[i].name,
-				       MAX_LEVELS);
-		above[i] = (struct np_sim_switch){ map->above[i].level,
-						   map->above[i].leaves };
+				       topology->upper[i].where,
+				       topology->upper[i].name, MAX_LEVELS);
+		above[i] = (struct np_sim_switch){ topology->upper[i].level,
+						   topology->upper[i].leaves };
 	}
 	sim->cluster.above = above;
 	sim->cluster.n_above = n;
@@ -1180,16 +1209,16 @@ static int read_cluster(struct sim *sim)
 	struct np_sim_cluster *cluster = &sim->cluster;
 	uint32_t cpus = opt->cpus;
 	struct np_err err = NP_ERR_INIT;
-	struct map map = { .n = 0 };
-	int rc = opt->leaves   ? make_leaves(&map, opt, &err) :
-		 opt->topology ? read_topology(&map, opt->topology, &err) :
-				 current_topology(&map, &err);
+	struct topology topology = { .n = 0 };
+	int rc = opt->leaves   ? make_leaves(&topology, opt, &err) :
+		 opt->topology ? read_topology(&topology, opt->topology, &err) :
+				 current_topology(&topology, &err);
 
 	if (!rc)
-		rc = build_leaves(sim, &map, &err);
+		rc = build_leaves(sim, &topology, &err);
 	if (!rc)
-		rc = build_switches(sim, &map, &err);
-	map_free(&map);
+		rc = build_switches(sim, &topology, &err);
+	topology_free(&topology);
 	if (rc)
 		return cli_fail("%s", err.text);
 	/* A Standard Workload Format log has the machine in its header. */
@@ -1517,7 +1546,7 @@ struct rules {
 };
 
 /* "user=alice": store the pattern of one key. */
-static int take_pattern(struct rule *rule, char *word)
+static int parse_pattern(struct rule *rule, char *word)
 {
 	char *value = strchr(word, '=');
 
@@ -1535,8 +1564,8 @@ static int take_pattern(struct rule *rule, char *word)
 }
 
 /* Parse one line of --rules; comments and empty lines are ignored. */
-static int take_rule(struct sim *sim, struct rules *rules, char *line,
-		     unsigned number)
+static int parse_rule(struct sim *sim, struct rules *rules, char *line,
+		      unsigned number)
 {
 	struct rule rule = { .profile = NP_PROFILE_UNKNOWN };
 	char *save = NULL, *word;
@@ -1560,7 +1589,7 @@ static int take_rule(struct sim *sim, struct rules *rules, char *line,
 				       sim->opt->rules, number, word,
 				       NP_CONFLICT_MAX_PROFILES);
 	while ((word = strtok_r(NULL, " \t\r", &save)))
-		if ((rc = take_pattern(&rule, word)) == -EEXIST)
+		if ((rc = parse_pattern(&rule, word)) == -EEXIST)
 			return cli_fail("%s:%u: \"%.64s=\" is given twice",
 					sim->opt->rules, number, word);
 		else if (rc)
@@ -1591,7 +1620,7 @@ static int read_rules(struct sim *sim, struct rules *rules)
 	/* strsep(), unlike strtok_r(), also counts empty lines. */
 	save = rules->text;
 	while (rc < 0 && (line = strsep(&save, "\n")))
-		rc = take_rule(sim, rules, line, ++number);
+		rc = parse_rule(sim, rules, line, ++number);
 	return rc;
 }
 
@@ -1824,10 +1853,10 @@ static void add_all(struct np_store *store, struct sim *sim)
 	}
 }
 
-/* Copy the slowdowns, translating the catalogue's handles into those here. */
-static void take_table(const struct sim *sim, struct np_slowdowns *to,
-		       const struct np_slowdowns *table,
-		       const struct np_app_index *index)
+/* Copy the slowdowns, translating the catalog's handles into those here. */
+static void copy_slowdowns(const struct sim *sim, struct np_slowdowns *to,
+			   const struct np_slowdowns *table,
+			   const struct np_app_index *index)
 {
 	char(*const name)[NAME_BYTES] = sim->profile_name;
 	size_t n = sim->n_profiles;
@@ -1849,8 +1878,8 @@ static void take_table(const struct sim *sim, struct np_slowdowns *to,
 		}
 }
 
-/* Let the catalog read and predict until nothing is left; take its answers. */
-static int take_predictions(const struct sim *sim, struct np_catalog *catalog,
+/* Refresh the catalog until all predictions are made, and copy them. */
+static int load_predictions(const struct sim *sim, struct np_catalog *catalog,
 			    struct np_slowdowns *to, struct np_err *err)
 {
 	struct np_app_index *index = NULL;
@@ -1866,7 +1895,7 @@ static int take_predictions(const struct sim *sim, struct np_catalog *catalog,
 	if (!rc)
 		rc = np_catalog_index(catalog, &index);
 	if (!rc)
-		take_table(sim, to, table, index);
+		copy_slowdowns(sim, to, table, index);
 	np_app_index_unref(index);
 	np_slowdowns_unref(table);
 	return rc;
@@ -1887,10 +1916,10 @@ static int predict_from_catalog(struct sim *sim, const struct np_conf *conf,
 	for (size_t i = 0; !rc && i < sim->n_profiles; i++)
 		np_catalog_expect_job(catalog, sim->profile_name[i], geteuid());
 	if (!rc)
-		rc = take_predictions(sim, catalog, sim->known, &err);
+		rc = load_predictions(sim, catalog, sim->known, &err);
 	if (!rc) {
 		np_catalog_accept_doubtful(catalog);
-		rc = take_predictions(sim, catalog, sim->slowdowns, &err);
+		rc = load_predictions(sim, catalog, sim->slowdowns, &err);
 	}
 	if (!rc)
 		snprintf(sim->models_text, sizeof(sim->models_text),
@@ -1980,7 +2009,7 @@ static int set_key(struct np_conf *conf, const char *text, struct np_err *err)
 }
 
 /* Parse the mode of a policy. */
-static int take_mode(const char *word, enum np_mode *mode, struct np_err *err)
+static int parse_mode(const char *word, enum np_mode *mode, struct np_err *err)
 {
 	for (int m = NP_MODE_OFF; m <= NP_MODE_ENFORCE; m++)
 		if (!strcmp(word, np_mode_name((enum np_mode)m))) {
@@ -1999,7 +2028,7 @@ static int parse_policy(char *word, struct np_conf *conf, enum np_mode *mode,
 			struct np_err *err)
 {
 	char *save = NULL, *part = strtok_r(word, ":", &save);
-	int rc = take_mode(part ? part : "", mode, err);
+	int rc = parse_mode(part ? part : "", mode, err);
 
 	while (!rc && (part = strtok_r(NULL, ":", &save)))
 		rc = set_key(conf, part, err);
@@ -2010,7 +2039,7 @@ static int parse_policy(char *word, struct np_conf *conf, enum np_mode *mode,
  * Parse one policy, such as "enforce:MaxSlowdown=20%". It starts from
  * netprof.conf, then --set applies, then its own settings.
  */
-static int take_policy(struct sim *sim, char *word)
+static int add_policy(struct sim *sim, char *word)
 {
 	struct policy *policy = &sim->policy[sim->n_policies];
 	struct np_policy *limits = &policy->sim.policy;
@@ -2049,7 +2078,7 @@ static int make_policies(struct sim *sim)
 
 	for (word = text ? strtok_r(text, ",", &save) : NULL; rc < 0 && word;
 	     word = strtok_r(NULL, ",", &save))
-		rc = take_policy(sim, word);
+		rc = add_policy(sim, word);
 	free(text);
 	return rc;
 }
@@ -2209,13 +2238,13 @@ static void verdict_text(const struct sim *sim, char *buf, size_t len)
 	}
 	if (nothing_text(sim, buf, len))
 		return;
-	saved = absolute(&policy->gain.recovered);
+	saved = absolute(&policy->gain.saved);
 	snprintf(buf, len,
 		 "Over these %s, %s would have %s %s of the node-hours%s and "
 		 "%s; %zu of %zu jobs would have been held longer than %d "
 		 "minutes.",
 		 span_text(sim, span), policy->name,
-		 policy->gain.recovered.value < 0 ? "lost" : "saved",
+		 policy->gain.saved.value < 0 ? "lost" : "saved",
 		 percent(saved.value, text),
 		 interval_text(&saved, range, sizeof(range)),
 		 delay_text(&policy->gain, delay, sizeof(delay)),
@@ -2331,45 +2360,48 @@ struct group {
 	uint32_t key; /* user, class of size, or partition; first, as
 			 np_order_u32() expects */
 	size_t jobs;
-	double before, after; /* wait without and with the policy, seconds */
-	double recovered;     /* node-seconds */
+	double wait_without_sec, wait_with_sec; /* the policy, sums */
+	double saved_node_sec;
 };
 
 /* Change of the mean wait of a group, seconds. */
-static double change_of(const struct group *group)
+static double mean_wait_change(const struct group *group)
 {
-	return (group->after - group->before) / (double)group->jobs;
+	return (group->wait_with_sec - group->wait_without_sec) /
+	       (double)group->jobs;
 }
 
 /* Order by the change of the wait, the largest increase first. */
 static int by_change(const void *a, const void *b)
 {
-	double x = change_of(a), y = change_of(b);
+	double x = mean_wait_change(a), y = mean_wait_change(b);
 
 	return x > y ? -1 : x < y;
 }
 
-enum kind { BY_USER, BY_SIZE, BY_PARTITION, N_KINDS };
-static const char *const kind_name[N_KINDS] = { "user", "size", "partition" };
+enum grouping { BY_USER, BY_SIZE, BY_PARTITION, N_GROUPINGS };
+static const char *const grouping_name[N_GROUPINGS] = { "user", "size",
+							"partition" };
 static const char *const size_name[] = { "1 node", "2 to 8 nodes",
 					 "9 to 64 nodes", "over 64 nodes" };
 
 /* The group of a job. */
-static uint32_t key_of(const struct sim *sim, size_t i, enum kind kind)
+static uint32_t group_key(const struct sim *sim, size_t i,
+			  enum grouping grouping)
 {
 	uint32_t nodes = sim->job[i].nodes;
 
-	if (kind == BY_SIZE)
+	if (grouping == BY_SIZE)
 		return nodes == 1 ? 0 : nodes <= 8 ? 1 : nodes <= 64 ? 2 : 3;
-	return kind == BY_USER ? sim->log.job[i].user :
-				 sim->log.job[i].partition;
+	return grouping == BY_USER ? sim->log.job[i].user :
+				     sim->log.job[i].partition;
 }
 
 /*
- * Groups of one kind, the largest increase of the mean wait first; the caller
+ * The groups of one grouping, the largest increase of the mean wait first; the caller
  * frees them. NULL: out of memory.
  */
-static struct group *make_groups(const struct sim *sim, enum kind kind,
+static struct group *make_groups(const struct sim *sim, enum grouping grouping,
 				 size_t *n)
 {
 	struct group *groups = calloc(sim->log.n + 1, sizeof(*groups));
@@ -2382,12 +2414,13 @@ static struct group *make_groups(const struct sim *sim, enum kind kind,
 		/* Only jobs that ended under both policies are compared. */
 		if (has_ended(without) && has_ended(with))
 			groups[k++] = (struct group){
-				.key = key_of(sim, i, kind),
+				.key = group_key(sim, i, grouping),
 				.jobs = 1,
-				.before = wait_sec(without),
-				.after = wait_sec(with),
-				.recovered = sim->job[i].nodes *
-					     (ran_sec(without) - ran_sec(with)),
+				.wait_without_sec = wait_sec(without),
+				.wait_with_sec = wait_sec(with),
+				.saved_node_sec =
+					sim->job[i].nodes *
+					(ran_sec(without) - ran_sec(with)),
 			};
 	}
 	*n = 0;
@@ -2403,39 +2436,40 @@ static struct group *make_groups(const struct sim *sim, enum kind kind,
 			continue;
 		}
 		to->jobs++;
-		to->before += groups[i].before;
-		to->after += groups[i].after;
-		to->recovered += groups[i].recovered;
+		to->wait_without_sec += groups[i].wait_without_sec;
+		to->wait_with_sec += groups[i].wait_with_sec;
+		to->saved_node_sec += groups[i].saved_node_sec;
 	}
 	qsort(groups, *n, sizeof(*groups), by_change);
 	return groups;
 }
 
 /* Name of a group, from the log or by its size. */
-static const char *group_name(const struct sim *sim, enum kind kind,
+static const char *group_name(const struct sim *sim, enum grouping grouping,
 			      uint32_t key, char *buf, size_t len)
 {
-	if (kind == BY_SIZE)
+	if (grouping == BY_SIZE)
 		return size_name[key];
 	np_queue_text(&sim->log, key, buf, len);
 	return *buf ? buf : "-";
 }
 
-static void print_group(const struct sim *sim, enum kind kind,
+static void print_group(const struct sim *sim, enum grouping grouping,
 			const struct group *group, bool first)
 {
-	double change = change_of(group);
+	double change = mean_wait_change(group);
 	char name[64], wait[CLI_NUMBER_LEN];
 
-	printf("%-10s ", first ? kind_name[kind] : "");
-	cli_print_left(stdout,
-		       group_name(sim, kind, group->key, name, sizeof(name)),
-		       18);
+	printf("%-10s ", first ? grouping_name[grouping] : "");
+	cli_print_left(
+		stdout,
+		group_name(sim, grouping, group->key, name, sizeof(name)), 18);
 	printf(" %8zu ", group->jobs);
 	snprintf(wait, sizeof(wait), "%+.0f s", fabs(change) < .5 ? 0 : change);
 	cli_print_right(stdout, wait, 14);
-	printf("%16.1f h\n",
-	       fabs(group->recovered) < 180 ? 0 : group->recovered / 3600);
+	printf("%16.1f h\n", fabs(group->saved_node_sec) < 180 ?
+				     0 :
+				     group->saved_node_sec / 3600);
 }
 
 /* The groups whose mean wait grew most. */
@@ -2444,12 +2478,13 @@ static void print_groups(const struct sim *sim)
 	printf("\n%s%-10s %-18s %8s %14s %18s%s\n", cli_colour(CLI_BOLD),
 	       "Effect by", "", "Jobs", "Change of wait", "Node-hours saved",
 	       cli_colour(CLI_PLAIN));
-	for (enum kind kind = BY_USER; kind < N_KINDS; kind++) {
-		size_t n, most = N_SHOWN + (kind == BY_SIZE);
-		struct group *groups = make_groups(sim, kind, &n);
+	for (enum grouping grouping = BY_USER; grouping < N_GROUPINGS;
+	     grouping++) {
+		size_t n, most = N_SHOWN + (grouping == BY_SIZE);
+		struct group *groups = make_groups(sim, grouping, &n);
 
 		for (size_t i = 0; groups && i < n && i < most; i++)
-			print_group(sim, kind, &groups[i], !i);
+			print_group(sim, grouping, &groups[i], !i);
 		free(groups);
 	}
 }
@@ -2520,13 +2555,12 @@ static void print_profiling(const struct sim *sim)
 		line, percent(sum, text));
 	/* A loss is only predicted if both jobs have a profile. */
 	factor = fmin(1, known + sum) * fmin(1, known + sum) / (known * known);
-	if (policy && known > 0 && policy->gain.recovered.value > 0)
+	if (policy && known > 0 && policy->gain.saved.value > 0)
 		cli_printf(CLI_PLAIN, 2,
 			   "If they behave like the profiled jobs, placement "
 			   "would save about %s of the node-hours with their "
 			   "profiles.",
-			   percent(policy->gain.recovered.value * factor,
-				   text));
+			   percent(policy->gain.saved.value * factor, text));
 	free(all);
 }
 
@@ -2633,29 +2667,31 @@ static void put_policy(json_object *list, const struct sim *sim, size_t i)
 	if (!cli_put_if(to, "against_first", i && sim->seeds_done))
 		return;
 	to = cli_put_object(to, "against_first");
-	put_share(to, "saved_share", &policy->gain.recovered);
+	put_share(to, "saved_share", &policy->gain.saved);
 	put_share(to, "wait_change_share", &policy->gain.delay);
 	cli_put_computed(to, "wait_change_sec", policy->gain.wait_change_sec);
 }
 
-/* All groups of one kind; the text shows only the first ones. */
-static void put_groups(json_object *list, const struct sim *sim, enum kind kind)
+/* All groups of one grouping; the text shows only the first ones. */
+static void put_groups(json_object *list, const struct sim *sim,
+		       enum grouping grouping)
 {
 	size_t n;
-	struct group *groups = make_groups(sim, kind, &n);
+	struct group *groups = make_groups(sim, grouping, &n);
 	char name[128];
 
 	for (size_t i = 0; groups && i < n; i++) {
 		const struct group *group = &groups[i];
 		json_object *to = cli_append_object(list);
 
-		cli_put_text(to, "by", kind_name[kind]);
+		cli_put_text(to, "by", grouping_name[grouping]);
 		cli_put_text(to, "who",
-			     group_name(sim, kind, group->key, name,
+			     group_name(sim, grouping, group->key, name,
 					sizeof(name)));
 		cli_put_count(to, "jobs", group->jobs);
-		cli_put_computed(to, "wait_change_sec", change_of(group));
-		cli_put_computed(to, "saved_node_sec", group->recovered);
+		cli_put_computed(to, "wait_change_sec",
+				 mean_wait_change(group));
+		cli_put_computed(to, "saved_node_sec", group->saved_node_sec);
 	}
 	free(groups);
 }
@@ -2709,8 +2745,8 @@ static int print_data(const struct sim *sim, enum cli_format format)
 	for (size_t i = 0; i < sim->n_policies; i++)
 		put_policy(list, sim, i);
 	list = cli_put_array(root, "groups");
-	for (int kind = 0; sim->with && kind < N_KINDS; kind++)
-		put_groups(list, sim, (enum kind)kind);
+	for (int grouping = 0; sim->with && grouping < N_GROUPINGS; grouping++)
+		put_groups(list, sim, (enum grouping)grouping);
 	return cli_print_output(format, "simulate", root, &parsable);
 }
 
@@ -2739,8 +2775,7 @@ static int plot(const struct sim *sim, const char *path)
 		for (size_t i = 1; i < sim->n_policies; i++) {
 			const struct policy *policy = &sim->policy[i];
 			const struct estimate *change =
-				k ? &policy->gain.delay :
-				    &policy->gain.recovered;
+				k ? &policy->gain.delay : &policy->gain.saved;
 
 			np_figure_add_name(figure, &panel->x, policy->name);
 			np_figure_add_datum(figure, shape, (double)(i - 1),
@@ -2797,7 +2832,7 @@ static void show_progress(struct progress *progress, int percent)
  * Called by the simulation now and then: update the progress, and stop after
  * ^C.
  */
-static bool go_on(void *arg, size_t ended)
+static bool may_continue(void *arg, size_t ended)
 {
 	struct progress *progress = arg;
 	double done = (double)progress->part +
@@ -2872,9 +2907,9 @@ static int simulate_policy(struct sim *sim, struct progress *progress, size_t i,
 		.assoc = sim->assoc,
 		.n_assocs = sim->associations.n,
 		.policy = &policy->sim,
-		.rigid = sim->opt->rigid,
+		.rigid = sim->opt->fixed_run_times,
 		.started = sim->events ? write_event : NULL,
-		.go_on = go_on,
+		.go_on = may_continue,
 		.arg = progress,
 	};
 	struct np_err err = NP_ERR_INIT;
@@ -3143,7 +3178,7 @@ static const struct np_option own[] = {
 	{ "events", NP_OPTION_WORD, AT(events) },
 	{ "order", NP_OPTION_TAKE, 0, .take = take_order },
 	{ "shares", NP_OPTION_WORD, AT(shares) },
-	{ "fixed-run-times", NP_OPTION_FLAG, AT(rigid) },
+	{ "fixed-run-times", NP_OPTION_FLAG, AT(fixed_run_times) },
 	{ "queue-depth", NP_OPTION_COUNT, AT(scheduler.queue_depth), 1, 1e9 },
 	{ "bf-interval", NP_OPTION_COUNT, AT(scheduler.bf_interval_sec), 0,
 	  86400 },

@@ -1575,7 +1575,7 @@ test_bad_input_of_a_replay_is_reported() {
 	topology 'yaml:3: expected a switch or block with these nodes or children: "n1"' yaml \
 		'- switch: s0\n  nodes: n0\n- swich: s1\n  nodes: n1\n'
 	topology 'yaml:3: s0 is defined twice' yaml '- switch: s0\n  nodes: n0\n- switch: s0\n  nodes: n1\n'
-	topology 'yaml:8: s1 is in a further topology: expected the switches of one' yaml \
+	topology 'yaml:8: s1 belongs to a second topology: expected the switches of one' yaml \
 		"$(printf -- '- topology: %s\n  tree:\n    switches:\n    - {switch: s%s, nodes: n%s}\n' a 0 0 b 1 1)"
 	topology 'conf:1: Node: unexpected key, expected BlockName and Nodes' conf 'BlockName=b0 Node=n[0-3]\n'
 	topology 'conf:1: n4: expected Key=Value' conf 'BlockName=b0 Nodes=n[0-3], n4\n'
