@@ -328,7 +328,7 @@ static int start_step(const struct runner *runner, struct np_helper_step *step,
 	return rc;
 }
 
-/* Wait briefly, and read messages of srun, which are needed if it fails. */
+/* Wait briefly, and keep srun's messages, which explain a failure. */
 static void wait_briefly(struct np_helper_step *step)
 {
 	struct pollfd output = { step->fd, POLLIN, 0 };
@@ -370,7 +370,7 @@ static int check_status(const struct runner *runner, const char *name,
 
 /*
  * A run is killed after LIMIT_FACTOR times its expected time, but not before
- * ...
+ * MIN_LIMIT_SEC.
  */
 #define LIMIT_FACTOR 20
 #define MIN_LIMIT_SEC 120
@@ -686,7 +686,7 @@ static int measure_on(const struct cli_pair_measurement *measurement,
 int cli_pair_runs_measure(const struct cli_pair_measurement *measurement,
 			  bool dry_run, struct np_err *err)
 {
-	static struct cli_alloc alloc; /* it refers to itself */
+	static struct cli_alloc alloc; /* large, and alloc.job points into it */
 	struct np_pairs_place *place = &measurement->pairs->place;
 	struct cli_pair_nodes nodes = { .leaf = NULL };
 	int rc = cli_alloc_find(&alloc, 8, "validate FILE", err);

@@ -41,7 +41,7 @@ static bool may_continue(void *n_init)
 	     *(unsigned *)n_init == atomic_load(&n_inits);
 }
 
-/* Sleep until the time is over or the thread should end. */
+/* Sleep for that long, or until the thread should end or start over. */
 static void sleep_sec(double sec)
 {
 	struct timespec end = np_mono_after(sec);
@@ -54,8 +54,8 @@ static void sleep_sec(double sec)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Make scheduling passes until the thread should end or start over. */
-static void make_passes(unsigned n_init)
+/* Run scheduling passes until the thread should end or start over. */
+static void run_passes(unsigned n_init)
 {
 	struct np_placer *placer;
 	struct np_placer_next next;
@@ -82,7 +82,7 @@ static void *run_thread(void *arg)
 	do {
 		n_init = atomic_load(&n_inits);
 		pthread_mutex_unlock(&lock);
-		make_passes(n_init);
+		run_passes(n_init);
 		pthread_mutex_lock(&lock);
 	} while (atomic_load(&should_run) && n_init != atomic_load(&n_inits));
 	is_running = false;
@@ -91,7 +91,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* Start the thread, or make a running one start over. Returns 0 or -errno. */
+/* Start the thread, or restart a running one. Returns 0 or -errno. */
 static int start_thread(void)
 {
 	int rc = 0;

@@ -96,8 +96,8 @@ static char *make_comment(const struct np_job_entry *entry,
 /*
  * Make the lists of the nodes that the user excludes and of those that the
  * outcome excludes, and set the bits of the latter in excluded[]. A list
- * without nodes is NULL. scratch is a bitmap of nodes. Returns 0 or -ENOMEM;
- * *user_list and *our_list are to be freed in either case.
+ * without nodes is NULL. scratch is a bitmap of nodes. Returns 0 or -ENOMEM. The
+ * caller frees *user_list and *our_list, even after a failure.
  */
 static int make_lists(const struct np_cluster_map *map,
 		      const struct np_job_entry *entry,
@@ -227,14 +227,14 @@ bool np_update_too_late(int rc)
 
 /*
  * The first pass writes the outcomes that narrow the leaves that a job may use,
- * and the second pass those that do not, so that at no time two jobs that
- * conflict may use the same leaf. An outcome that reassigns a job, i.e.
+ * and the second pass those that do not, so that at no time may two jobs
+ * that conflict use the same leaf. An outcome that reassigns a job, i.e.
  * exchanges its leaves, needs both passes: the first holds the job, and the
  * second writes its new leaves. struct np_outcome says which outcomes narrow
  * and which reassign.
  */
 
-#define MAX_FAILURES 3 /* of one job, until it no longer delays others */
+#define MAX_FAILURES 3 /* in a row; then a job no longer delays others */
 #define HOLD_SEC 10 /* longest hold, in case the second pass is not reached */
 
 /* Result of the first pass for a job. */
@@ -284,7 +284,7 @@ static bool take_update(struct writer *writer, const struct np_job_entry *entry)
  * consecutive refusals for a job is logged.
  *
  * A job that has been refused MAX_FAILURES times in a row counts as updated,
- * because it can perhaps never be updated. Jobs that conflict with it are then
+ * because Slurm may never accept an update of it. Jobs that conflict with it are then
  * given leaves on which it may run, instead of waiting for it, and it is
  * recorded with the values that it should have, so that np_modify() adds them
  * to a change that its user requests. The update is tried again after each
@@ -342,7 +342,10 @@ static enum update_result send_update(struct writer *writer,
 	return UPDATE_WRITTEN;
 }
 
-/* Make an update of a job, or of one task of its array, if it may be made. */
+/*
+ * Send an update of a job, or of one task of its array, if the share of its
+ * owner allows it.
+ */
 static enum update_result try_update(struct writer *writer,
 				     const struct np_job_entry *entry,
 				     uint32_t task,
@@ -539,8 +542,8 @@ static int write_rest(struct writer *writer, size_t i)
 	const struct np_outcome *outcome = np_outcome_of(writer->placement, i);
 	bool may_widen = !writer->out->incomplete &&
 			 writer->first_pass[i] != PASS1_NOT_WRITTEN;
-	bool is_written = outcome->narrows && !outcome->reassigns &&
-			  writer->first_pass[i] == PASS1_DONE;
+	bool already_written = outcome->narrows && !outcome->reassigns &&
+			       writer->first_pass[i] == PASS1_DONE;
 	int rc;
 
 	if (may_widen && !np_placement_may_widen(writer->placement, i)) {
@@ -550,7 +553,7 @@ static int write_rest(struct writer *writer, size_t i)
 	rc = may_widen ? write_tasks(writer, i) : 0;
 	if (rc < 0)
 		return rc;
-	if (is_written)
+	if (already_written)
 		return 0;
 	/*
 	 * A job that is reassigned no longer contains what the snapshot says,
