@@ -50,7 +50,7 @@ static int check_runs(const struct cli_known *known, size_t app,
 void cli_predict(struct np_predictor *predictor, const struct cli_known *known,
 		 struct cli_prediction *prediction)
 {
-	const struct np_program *co[CLI_PREDICT_MAX_CO];
+	const struct np_program *corunners[CLI_PREDICT_MAX_CO];
 
 	prediction->why.text[0] = '\0';
 	prediction->rc =
@@ -61,26 +61,27 @@ void cli_predict(struct np_predictor *predictor, const struct cli_known *known,
 	if (prediction->rc)
 		return;
 	for (size_t i = 0; i < prediction->n_corunners; i++)
-		co[i] = &known->app[prediction->corunner[i]]->summary.program;
+		corunners[i] =
+			&known->app[prediction->corunner[i]]->summary.program;
 	prediction->rc = np_predict(
-		predictor, &known->app[prediction->victim]->summary.program, co,
-		prediction->n_corunners, prediction->scope, &prediction->result,
-		&prediction->why);
+		predictor, &known->app[prediction->victim]->summary.program,
+		corunners, prediction->n_corunners, prediction->scope,
+		&prediction->result, &prediction->why);
 }
 
 /* The most serious reason comes first. */
 const char *cli_doubt_text(const struct np_prediction *prediction)
 {
 	if (prediction->flags & NP_PRED_PAST_LEVELS)
-		return "The co-runner slows a level more than any calibrated "
-		       "level does, so the prediction is outside the measured "
-		       "range.";
+		return "The co-runner slows a load level more than any "
+		       "calibrated level does, so the prediction is outside "
+		       "the measured range.";
 	if (prediction->flags & NP_PRED_LATENCIES)
-		return "It rests on the co-runner's latencies only, and such "
-		       "predictions are mostly too high.";
+		return "It is based on the co-runner's latencies alone, and "
+		       "such predictions are usually too high.";
 	if (prediction->flags & NP_PRED_ONE_LEVEL)
-		return "It depends on a single level and would be quite "
-		       "different without it.";
+		return "It depends on a single load level, and would differ "
+		       "considerably without it.";
 	if (prediction->flags & NP_PRED_WIDE)
 		return "Its interval is too wide to base a decision on.";
 	return NULL;
@@ -144,7 +145,7 @@ static void run_under_level(const struct cli_known *known, size_t app,
 }
 
 /*
- * p->more is the input that contributed most to the width of the interval; this
+ * result->more is the input that contributed most to the width of the interval; this
  * turns it into a command. Where sharing has no effect there is nothing to
  * improve.
  */
@@ -152,33 +153,33 @@ void cli_best_measurement(const struct cli_known *known,
 			  const struct cli_prediction *prediction,
 			  char *command, char *what, size_t len)
 {
-	const struct np_prediction *p = &prediction->result;
+	const struct np_prediction *result = &prediction->result;
 
 	*command = *what = '\0';
 	if (prediction->rc || cli_has_no_effect(known, prediction->scope))
 		return;
-	switch (p->more) {
+	switch (result->more) {
 	case NP_MORE_NOTHING:
-		if (!cli_doubt_text(p))
+		if (!cli_doubt_text(result))
 			return;
 		snprintf(command, len, "%s", CLI_CALIBRATE);
 		snprintf(what, len, "a new calibration; for an administrator");
 		return;
 	case NP_MORE_CURVE:
-		run_under_level(known, prediction->victim, p->more_level,
+		run_under_level(known, prediction->victim, result->more_level,
 				command, what, len);
 		return;
 	case NP_MORE_IMPACT:
-		run_under_level(known, prediction->corunner[p->more_co],
-				p->more_level, command, what, len);
+		run_under_level(known, prediction->corunner[result->more_co],
+				result->more_level, command, what, len);
 		return;
 	case NP_MORE_LATENCY:
-		snprintf(
-			command, len, "sbatch --netprofile=%s job.sh",
-			known->app[prediction->corunner[p->more_co]]->runs.app);
-		snprintf(
-			what, len, "more runs of %s without load",
-			known->app[prediction->corunner[p->more_co]]->runs.app);
+		snprintf(command, len, "sbatch --netprofile=%s job.sh",
+			 known->app[prediction->corunner[result->more_co]]
+				 ->runs.app);
+		snprintf(what, len, "more runs of %s without load",
+			 known->app[prediction->corunner[result->more_co]]
+				 ->runs.app);
 		return;
 	case NP_MORE_CALIBRATION:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
@@ -188,12 +189,12 @@ void cli_best_measurement(const struct cli_known *known,
 		snprintf(command, len, "%s --levels=all", CLI_CALIBRATE);
 		snprintf(what, len,
 			 "more load levels around %s; for an administrator",
-			 known->cal.fabric->level[p->more_level].name);
+			 known->cal.fabric->level[result->more_level].name);
 		return;
 	case NP_MORE_SHARING:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
 		snprintf(what, len,
-			 "the sharing coefficient once more; for an "
+			 "the sharing coefficient again; for an "
 			 "administrator");
 		return;
 	}
@@ -205,7 +206,7 @@ bool cli_has_no_effect(const struct cli_known *known, enum np_scope scope)
 	       np_sharing_coef_none(&known->cal.fabric->sharing[scope]);
 }
 
-/* Prints the upper end of the interval, since the effect is at most that. */
+/* Prints the upper end of the interval, because that bounds the effect. */
 const char *cli_no_effect_text(const struct cli_known *known,
 			       enum np_scope scope, char *buf, size_t len)
 {
@@ -215,7 +216,7 @@ const char *cli_no_effect_text(const struct cli_known *known,
 		[NP_SCOPE_UPLINK] = "this uplink",
 	};
 	const struct np_mean *mean = &known->cal.fabric->sharing[scope];
-	double low, high = mean->mean;
+	double low, high = mean->mean; /* without an interval */
 
 	np_sharing_coef_interval(mean, &low, &high);
 	snprintf(buf, len,
