@@ -203,7 +203,7 @@ void shim_stop(const struct shim_call *c)
 
 /*
  * A program that ends without MPI_Finalize() leaves no zeros at the end. Its
- * other threads may be anywhere. A child of which in_child() has not heard, as
+ * other threads may be in any call. A child for which in_child() did not run, as
  * after _Fork(), leaves the trace to its parent.
  */
 __attribute__((destructor)) static void at_end(void)

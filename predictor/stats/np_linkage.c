@@ -13,7 +13,7 @@
 #define MIN_GAP 0.1
 #define FLOOR 0.02 /* relative differences below it say nothing */
 #define ADJUSTMENTS 4
-#define MIN_ADJUSTED 8 /* things; fewer do not tell how slow each is */
+#define MIN_ADJUSTED 8 /* things; fewer do not show how slow each is */
 #define MAX_PASSES 100 /* of improvements; a few are usual */
 
 struct merge {

@@ -37,8 +37,8 @@ void np_cache_close(struct np_cache *cache);
 /*
  * A hash of the state of directories; seed: hash of any other input. Returns
  * 0, which is never cached, if one of them changed so recently that it may
- * change again without a new time stamp. Take it before reading what it stands
- * for.
+ * change again without a new time stamp. Compute it before reading the
+ * directories' contents.
  */
 uint64_t np_cache_state(uint64_t seed, const struct np_store_stamp *stamp,
 			size_t n);

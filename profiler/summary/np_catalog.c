@@ -926,7 +926,7 @@ static uint32_t least_important_handle(const struct np_catalog *catalog)
 	return least;
 }
 
-/* Take a handle away. Its application is unknown until there is room. */
+/* Release a handle. Its application is unknown until there is room. */
 static void release_handle(struct np_catalog *catalog, uint32_t handle)
 {
 	struct np_cat_app *app = catalog->by_handle[handle];
