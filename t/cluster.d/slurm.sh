@@ -145,7 +145,6 @@ write_slurm_conf() {
 		$(message_timeout)
 		# Intervals are shorter than on a real cluster, to keep tests short.
 		SlurmctldTimeout=8
-		KillWait=3
 		CompleteWait=0
 		SchedulerType=sched/backfill
 		SchedulerParameters=batch_sched_delay=0,sched_min_interval=10000,sched_interval=5,bf_interval=2
