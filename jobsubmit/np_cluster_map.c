@@ -234,7 +234,11 @@ static bool has_all_features(const char *list, const char *features)
 	return true;
 }
 
-/* Whether a kind of node has what a job needs of each node. */
+/*
+ * Whether a kind of node has what a job needs of each node. An expression of
+ * features that cannot be evaluated counts as met: np_cluster_map_fit() reports
+ * where the result depends on it.
+ */
 static bool kind_matches(const struct np_node_kind *kind,
 			 const struct np_job_requirements *required)
 {
@@ -242,7 +246,7 @@ static bool kind_matches(const struct np_node_kind *kind,
 
 	return kind->cpus >= cpus && kind->memory_mb >= required->memory_mb &&
 	       kind->memory_mb >= cpus * required->memory_per_cpu_mb &&
-	       (!required->features ||
+	       (!required->features || !is_plain_and(required->features) ||
 		has_all_features(kind->features, required->features));
 }
 
@@ -314,8 +318,9 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 			least_cpus = usable_cpus(kind, required);
 	}
 	/*
-	 * If all nodes of the partition are alike, all match, whatever devices
-	 * the job requests and even if its features cannot be evaluated.
+	 * If all nodes of the partition are alike, devices and features that
+	 * cannot be evaluated make no difference: a job that Slurm accepts can
+	 * use all of these nodes.
 	 */
 	fit->undetermined |=
 		part->n_kinds > 1 &&
@@ -408,8 +413,9 @@ static struct np_node_kind *add_kind(struct np_cluster_map *map,
 }
 
 /*
- * Reduce a kind to the lesser of itself and this node, without features, so
- * that a job that fits the kind fits every node of it. Used when there are
+ * Reduce a kind so that a job that fits it also fits this node: fewer CPUs,
+ * less memory, no features, and more threads per core, because a job that
+ * limits its threads can use fewer CPUs there. Used when there are
  * NP_CLUSTER_MAP_MAX_KINDS kinds: the last one takes all further nodes.
  */
 static void reduce_kind(struct np_node_kind *kind, const node_info_t *node)
@@ -501,7 +507,8 @@ struct leaf_list {
 	/* If Slurm's topology has rails: the device that leads to each. */
 	const char *device[NP_RAILS_MAX];
 	size_t n_devices;
-	size_t n_duplicates; /* nodes that were found on a second leaf */
+	size_t n_duplicates;  /* nodes that were found on a second leaf */
+	bool names_duplicate; /* map->warning names the first of these */
 };
 
 /*
@@ -614,8 +621,8 @@ static void parse_devices(struct leaf_list *list, char *devices)
 }
 
 /*
- * Set the nodes that the rails file lists. Invalid lists are skipped. Overwrites
- * current_nodes.
+ * Set the nodes that the rails file lists. Invalid lists are skipped.
+ * Overwrites current_nodes.
  */
 static void set_rails_file_nodes(const struct np_cluster_map *map,
 				 struct leaf_list *list,
@@ -638,24 +645,30 @@ static const char *find_leaf_name(const struct leaf_list *list, uint32_t node)
 	return "";
 }
 
-/* Warn about a node on two leaves. Only the first such node is named. */
-static void warn_duplicate(struct np_cluster_map *map, struct leaf_list *list,
-			   uint32_t node, const char *leaf)
+/*
+ * Count a node on two leaves, and warn about the first one, unless there is a
+ * warning already.
+ */
+static void add_duplicate(struct np_cluster_map *map, struct leaf_list *list,
+			  uint32_t node, const char *leaf)
 {
-	if (!list->n_duplicates++)
-		np_errf(&map->warning, 0,
-			"topology: node %.64s is on leaf switches %.64s and "
-			"%.64s: the first is used",
-			map->name[node], find_leaf_name(list, node), leaf);
+	list->n_duplicates++;
+	if (map->warning.text[0])
+		return;
+	np_errf(&map->warning, 0,
+		"topology: node %.64s is on leaf switches %.64s and %.64s: the "
+		"first is used",
+		map->name[node], find_leaf_name(list, node), leaf);
+	list->names_duplicate = true;
 }
 
-/* Append to the warning how many more nodes are on two leaves. */
+/* Append to a warning about a node on two leaves how many more there are. */
 static void add_count_to_warning(struct np_cluster_map *map,
 				 const struct leaf_list *list)
 {
 	size_t len = strlen(map->warning.text);
 
-	if (list->n_duplicates > 1)
+	if (list->names_duplicate && list->n_duplicates > 1)
 		snprintf(map->warning.text + len,
 			 sizeof(map->warning.text) - len,
 			 " (and %zu more node%s)", list->n_duplicates - 1,
@@ -676,8 +689,8 @@ static void keep_on_first_leaf(struct np_cluster_map *map,
 		list->current_nodes[w] &= ~duplicates;
 		nodes_on_leaf[w] |= list->current_nodes[w];
 		NP_BITS_EACH(i, &duplicates, 1)
-			warn_duplicate(map, list,
-				       (uint32_t)(w * NP_BITS_WORD + i), leaf);
+			add_duplicate(map, list,
+				      (uint32_t)(w * NP_BITS_WORD + i), leaf);
 	}
 }
 
@@ -714,10 +727,11 @@ static int add_slurm_leaf(struct np_cluster_map *map, struct leaf_list *list,
 	size_t rail = 0;
 
 	if (parse_conf_list(map, topo_leaf->nodes, list->current_nodes)) {
-		np_errf(&map->warning, 0,
-			"topology: leaf switch %.64s is ignored: \"%.80s\" is "
-			"not a list of nodes",
-			topo_leaf->name, topo_leaf->nodes);
+		if (!map->warning.text[0])
+			np_errf(&map->warning, 0,
+				"topology: leaf switch %.64s is ignored: "
+				"\"%.80s\" is not a list of nodes",
+				topo_leaf->name, topo_leaf->nodes);
 		return 0;
 	}
 	for (size_t w = 0; w < map->words; w++)
@@ -804,7 +818,7 @@ struct topology_text {
 	char *rails_path; /* of that file */
 };
 
-/* Split a topology text in place. What it does not have is NULL. */
+/* Split a topology text in place. Parts that it does not have are NULL. */
 static struct topology_text split_topology_text(char *text)
 {
 	struct topology_text split = { .topologies = text };

@@ -53,7 +53,7 @@ struct np_cluster_map {
 	size_t n_kinds;
 	struct np_part *part;
 	size_t n_parts;
-	struct np_err warning;	   /* inconsistency of the topology, or "" */
+	struct np_err warning; /* first inconsistency of the topology, or "" */
 	struct np_err rails_error; /* why the rails file is not used, or "" */
 };
 
