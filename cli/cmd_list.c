@@ -29,7 +29,7 @@ struct row {
 	struct np_run_summary profile;
 };
 
-/* Pack or unpack one level of the synthetic load. */
+/* Pack or unpack a profile's measurements under one load level. */
 static void pack_level(struct np_pack *pack, struct np_run_summary_level *level)
 {
 	level->name = np_pack_text(pack, level->name);
@@ -62,12 +62,12 @@ static int pack_row(struct np_pack *pack, struct row *row)
 		np_pack_real(pack, profile->phases.busy_share);
 	profile->alone_sec = np_pack_mean(pack, profile->alone_sec);
 	profile->n_levels = np_pack_count(pack, profile->n_levels, pack->left);
-	/* To unpack the levels, memory is needed first. */
-	if (!pack->f)
+	if (!pack->f) {
 		profile->level =
 			calloc(profile->n_levels + 1, sizeof(*profile->level));
-	if (!profile->level)
-		return -ENOMEM;
+		if (!profile->level)
+			return -ENOMEM;
+	}
 	for (size_t i = 0; !pack->bad && i < profile->n_levels; i++)
 		pack_level(pack, &profile->level[i]);
 	return pack->bad || pack->left ? -EINVAL : 0;
@@ -136,6 +136,7 @@ static int make_row(struct cli_store *store, struct np_cache *cache,
 	return rc ? np_errf(err, rc, "%s: out of memory", row->app) : 0;
 }
 
+/* The list that is being made. */
 struct profiles {
 	struct np_cache *cache;
 	uint64_t fabric; /* state of the calibrations; 0: do not cache */
@@ -149,19 +150,20 @@ struct profiles {
  * verdict depends, as it does on the calibrations. Returns 0 or -errno with
  * err.
  */
-static int load_row(struct cli_store *store, const struct profiles *all,
+static int load_row(struct cli_store *store, const struct profiles *profiles,
 		    enum np_store_owner owner, uid_t uid,
 		    const struct np_store_app *app,
 		    const struct np_store_stamp idle[2], struct row *out,
 		    struct np_err *err)
 {
 	const struct np_store_stamp stamp[] = { app->stamp, idle[0], idle[1] };
-	struct np_cache *cache = all->cache;
+	struct np_cache *cache = profiles->cache;
 	struct row row = { .owner = owner, .uid = uid };
-	uint64_t seed = np_hash(all->fabric, &uid, sizeof(uid));
-	uint64_t state = all->fabric ? np_cache_state(seed, stamp,
-						      NP_ARRAY_SIZE(stamp)) :
-				       0;
+	uint64_t seed = np_hash(profiles->fabric, &uid, sizeof(uid));
+	uint64_t state =
+		profiles->fabric ?
+			np_cache_state(seed, stamp, NP_ARRAY_SIZE(stamp)) :
+			0;
 	char name[NP_APP_MAX + 16];
 	const char *data;
 	size_t len;
@@ -188,16 +190,17 @@ static int load_row(struct cli_store *store, const struct profiles *all,
  * Append the row of one application. Errors are printed, but only lack of
  * memory ends the list.
  */
-static int add_row(struct profiles *all, struct cli_store *store,
+static int add_row(struct profiles *profiles, struct cli_store *store,
 		   enum np_store_owner owner, uid_t uid,
 		   const struct np_store_app *app,
 		   const struct np_store_stamp idle[2])
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = load_row(store, all, owner, uid, app, idle, &all->row[all->n],
-			  &err);
+	int rc = load_row(store, profiles, owner, uid, app, idle,
+			  &profiles->row[profiles->n], &err);
 
-	all->n += !rc;
+	if (!rc)
+		profiles->n++;
 	/* An unreadable profile does not hide the others. */
 	if (rc && rc != -ENOENT)
 		cli_fail("%s", err.text);
@@ -205,13 +208,13 @@ static int add_row(struct profiles *all, struct cli_store *store,
 }
 
 /* Make room for n more rows. */
-static int reserve_rows(struct profiles *all, size_t n)
+static int reserve_rows(struct profiles *profiles, size_t n)
 {
-	struct row *grown =
-		reallocarray(all->row, all->n + n + 1, sizeof(*grown));
+	struct row *grown = reallocarray(profiles->row, profiles->n + n + 1,
+					 sizeof(*grown));
 
 	if (grown)
-		all->row = grown;
+		profiles->row = grown;
 	return grown ? 0 : -ENOMEM;
 }
 
@@ -219,7 +222,7 @@ static int reserve_rows(struct profiles *all, size_t n)
  * Append all profiles of one owner. If may_be_private is true, as for --all,
  * an unreadable directory is not an error.
  */
-static int add_owner(struct profiles *all, struct cli_store *store,
+static int add_owner(struct profiles *profiles, struct cli_store *store,
 		     enum np_store_owner owner, uid_t uid, bool may_be_private)
 {
 	const struct np_store_stamp idle[] = {
@@ -239,15 +242,15 @@ static int add_owner(struct profiles *all, struct cli_store *store,
 		return CLI_DONE;
 	if (rc)
 		return cli_fail("%s", err.text);
-	rc = reserve_rows(all, n);
+	rc = reserve_rows(profiles, n);
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = add_row(all, store, owner, uid, &apps[i], idle);
+		rc = add_row(profiles, store, owner, uid, &apps[i], idle);
 	free(apps);
 	return rc ? cli_fail("out of memory") : CLI_DONE;
 }
 
 /* Append the profiles of all users. */
-static int add_all_users(struct profiles *all, struct cli_store *store)
+static int add_all_users(struct profiles *profiles, struct cli_store *store)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = CLI_DONE;
@@ -257,24 +260,25 @@ static int add_all_users(struct profiles *all, struct cli_store *store)
 	if (np_store_uids(store->store, &uids, &n, cli_warn_line, NULL, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
-		if (add_owner(all, store, NP_STORE_USER, uids[i], true))
+		if (add_owner(profiles, store, NP_STORE_USER, uids[i], true))
 			rc = CLI_FAILED;
 	free(uids);
 	return rc;
 }
 
 /* Append the profiles that the options select. */
-static int load_rows(struct profiles *all, struct cli_store *store,
+static int load_rows(struct profiles *profiles, struct cli_store *store,
 		     const struct cli_options *options)
 {
 	int rc = CLI_DONE, published;
 
 	if (options->all)
-		rc = add_all_users(all, store);
+		rc = add_all_users(profiles, store);
 	else if (!options->published)
-		rc = add_owner(all, store, NP_STORE_USER, options->uid, false);
-	published =
-		add_owner(all, store, NP_STORE_PUBLISHED, options->uid, false);
+		rc = add_owner(profiles, store, NP_STORE_USER, options->uid,
+			       false);
+	published = add_owner(profiles, store, NP_STORE_PUBLISHED, options->uid,
+			      false);
 	return rc ? rc : published;
 }
 
@@ -299,35 +303,40 @@ static void print_row(const struct row *row, int name_width, int owner_width)
 	cli_print_left(stdout, row->app, name_width);
 	putchar(' ');
 	cli_print_left(stdout, owner, owner_width);
-	printf("%5zu %-10s %-19s %s\n", row->n_runs,
+	printf(" %4zu %-10s %-19s %s\n", row->n_runs,
 	       row->n_runs ? cli_day(row->last, day) : "-", use, levels);
 }
 
-/* For an empty list, which is not an error, print a hint on standard error. */
-static int list_text(const struct profiles *all, const char *unmeasured)
+/*
+ * An empty list is not an error. For a user who has not made a profile, a hint
+ * is printed on standard error; NULL: none, because profiles may exist that
+ * could not be read.
+ */
+static int list_text(const struct profiles *profiles, const char *hint)
 {
 	int name_width = cli_name_column(20, 1), owner_width = 10;
 	char owner[64];
 
-	if (!all->n) {
-		fprintf(stderr,
-			"netprof: no profiles yet: sbatch --netprofile=NAME "
-			"job.sh makes one%s\n",
-			unmeasured);
+	if (!profiles->n) {
+		if (hint)
+			fprintf(stderr,
+				"netprof: no profiles yet: sbatch "
+				"--netprofile=NAME job.sh makes one%s\n",
+				hint);
 		return CLI_DONE;
 	}
-	for (size_t i = 0; i < all->n; i++) {
-		const struct row *row = &all->row[i];
+	for (size_t i = 0; i < profiles->n; i++) {
+		const struct row *row = &profiles->row[i];
 
 		cli_owner_name(row->owner, row->uid, owner, sizeof(owner));
 		name_width = cli_widen(name_width, row->app);
 		owner_width = cli_widen(owner_width, owner);
 	}
-	printf("%s%-*s %-*s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
+	printf("%s%-*s %-*s %4s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
 	       name_width, "Application", owner_width, "Owner", "Runs", "Last",
 	       "Use", "Load levels", cli_colour(CLI_PLAIN));
-	for (size_t i = 0; i < all->n; i++)
-		print_row(&all->row[i], name_width, owner_width);
+	for (size_t i = 0; i < profiles->n; i++)
+		print_row(&profiles->row[i], name_width, owner_width);
 	return CLI_DONE;
 }
 
@@ -337,13 +346,13 @@ static const struct cli_table table = {
 };
 
 /* Print the list for programs. */
-static int list_data(const struct profiles *all, enum cli_format format)
+static int list_data(const struct profiles *profiles, enum cli_format format)
 {
 	json_object *output = json_object_new_object();
 	json_object *list = cli_put_array(output, "profiles");
 
-	for (size_t i = 0; i < all->n; i++) {
-		const struct row *row = &all->row[i];
+	for (size_t i = 0; i < profiles->n; i++) {
+		const struct row *row = &profiles->row[i];
 		const struct np_run_summary *profile = &row->profile;
 		json_object *object = cli_append_object(list);
 
@@ -399,7 +408,7 @@ static const struct np_option options[] = {
  */
 static int run_list(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct profiles all = { 0 };
+	struct profiles profiles = { .n = 0 };
 	struct cli_options o;
 	struct cli_store store;
 	char unmeasured[PATH_MAX + 96] = "";
@@ -423,17 +432,17 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 		cli_store_close(&store);
 		return rc;
 	}
-	all.fabric = np_fabric_store_state(store.store);
-	all.cache = np_cache_open(store.store, "list", 0);
-	rc = load_rows(&all, &store, &o);
+	profiles.fabric = np_fabric_store_state(store.store);
+	profiles.cache = np_cache_open(store.store, "list", 0);
+	rc = load_rows(&profiles, &store, &o);
 	if (!o.published && !o.all)
 		cli_unmeasured(&store, o.uid, unmeasured, sizeof(unmeasured));
-	shown = o.format ? list_data(&all, o.format) :
-			   list_text(&all, unmeasured);
-	for (size_t i = 0; i < all.n; i++)
-		np_run_summary_free(&all.row[i].profile);
-	free(all.row);
-	np_cache_close(all.cache);
+	shown = o.format ? list_data(&profiles, o.format) :
+			   list_text(&profiles, rc ? NULL : unmeasured);
+	for (size_t i = 0; i < profiles.n; i++)
+		np_run_summary_free(&profiles.row[i].profile);
+	free(profiles.row);
+	np_cache_close(profiles.cache);
 	cli_store_close(&store);
 	return rc ? rc : shown;
 }

@@ -613,6 +613,11 @@ test_unknown_application_fails_with_the_nearest_names() {
 	rm -r "$S"/store/users/"$MY_UID"/*/ "$S/store/published"
 	run netprof list
 	contains "a list of none" "$ERR" "no profiles yet: .*; why steps were not measured: $S/store/users/$MY_UID/netprof.log\$"
+	: >"$S/store/published"
+	run netprof list
+	equal "profiles that cannot be read: status and lines" "$RC $(wc -l <<<"$ERR")" "1 1"
+	contains "profiles that cannot be read" "$ERR" "$S/store/published: expected a directory"
+	rm "$S/store/published"
 	rm -r "$S/store/users"
 	run netprof show lammps
 	contains "empty store" "$ERR" 'there are no profiles yet: sbatch --netprofile=NAME'
