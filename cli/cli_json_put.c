@@ -4,12 +4,12 @@
  * output with that description.
  */
 #include "cli_json_put.h"
-#include "cli_measured.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "cli.h"
+#include "cli_measured.h"
 #include "cli_state.h"
 
 void cli_put(json_object *parent, const char *key, json_object *value)
@@ -27,33 +27,30 @@ void cli_put_text(json_object *parent, const char *key, const char *text)
  * stores the text along with the number, so that all formats print the same
  * digits.
  */
-static void put_rounded(json_object *parent, const char *key, double value,
-			int digits)
+static void put_number(json_object *parent, const char *key, double value,
+		       const char *format)
 {
 	char text[CLI_NUMBER_LEN];
 
 	value += 0.0; /* makes -0 positive */
-	snprintf(text, sizeof(text), "%.*g", digits, value);
+	snprintf(text, sizeof(text), format, value);
 	cli_put(parent, key,
 		isfinite(value) ? json_object_new_double_s(value, text) : NULL);
 }
 
 void cli_put_real(json_object *parent, const char *key, double value)
 {
-	put_rounded(parent, key, value, 6);
+	put_number(parent, key, value, "%.6g");
 }
 
 void cli_put_computed(json_object *parent, const char *key, double value)
 {
-	put_rounded(parent, key, value, 12);
+	put_number(parent, key, value, "%.12g");
 }
 
 void cli_put_time(json_object *parent, const char *key, double date)
 {
-	char text[CLI_NUMBER_LEN];
-
-	snprintf(text, sizeof(text), "%.3f", date);
-	cli_put(parent, key, json_object_new_double_s(date, text));
+	put_number(parent, key, date, "%.3f");
 }
 
 void cli_put_count(json_object *parent, const char *key, uint64_t n)
@@ -61,7 +58,7 @@ void cli_put_count(json_object *parent, const char *key, uint64_t n)
 	cli_put(parent, key, json_object_new_uint64(n));
 }
 
-void cli_put_bool(json_object *parent, const char *key, int value)
+void cli_put_bool(json_object *parent, const char *key, bool value)
 {
 	cli_put(parent, key, json_object_new_boolean(value));
 }
@@ -103,74 +100,7 @@ void cli_append_text(json_object *list, const char *text)
 	json_object_array_add(list, json_object_new_string(text));
 }
 
-void cli_put_measured(json_object *parent, const struct cli_known *known,
-		      size_t victim, size_t corunner, enum np_scope scope)
-{
-	struct cli_measured measured;
-	bool found =
-		cli_measured_find(known, victim, corunner, scope, &measured);
-	json_object *object = cli_put_if(parent, "measured", found);
-
-	if (!found)
-		return;
-	cli_put_real(object, "slowdown",
-		     measured.slowdown.n ? measured.slowdown.mean : NAN);
-	cli_put_count(object, "runs", measured.slowdown.n);
-	cli_put_real(object, "control", measured.control);
-	cli_put_count(object, "victim_nodes", measured.victim_nodes);
-	cli_put_count(object, "corunner_nodes", measured.corunner_nodes);
-	cli_put_time(object, "date", measured.date);
-}
-
-/* A published profile has no user, so these members are null for it. */
-void cli_put_owner(json_object *parent, enum np_store_owner owner, uid_t uid)
-{
-	char user[CLI_NUMBER_LEN], name[CLI_NUMBER_LEN];
-	bool has_user = owner == NP_STORE_USER;
-
-	cli_put_text(parent, "owner",
-		     cli_owner_name(owner, uid, name, sizeof(name)));
-	cli_put(parent, "published", json_object_new_boolean(!has_user));
-	cli_put_text(parent, "user", has_user ? cli_user(uid, user) : NULL);
-	cli_put(parent, "uid", has_user ? json_object_new_int64(uid) : NULL);
-}
-
-/*
- * Slowdowns from load intervals were not measured over whole runs, so there are
- * no run times.
- */
-void cli_put_levels(json_object *parent, const struct np_run_summary *profile)
-{
-	json_object *list = cli_put_array(parent, "levels");
-
-	for (size_t i = 0; i < profile->n_levels; i++) {
-		const struct np_run_summary_level *level = &profile->level[i];
-		json_object *object = cli_append_object(list);
-
-		cli_put_text(object, "name", level->name);
-		cli_put_text(object, "scope", level->scope);
-		cli_put_real(object, "estimated_utilisation",
-			     level->utilisation);
-		cli_put_count(object, "runs", level->run_sec.n);
-		cli_put_count(object, "compared", level->slowdown.n);
-		if (np_mean_known(&level->slowdown)) {
-			cli_put_bool(object, "of_intervals",
-				     level->of_intervals);
-			if (!level->of_intervals) {
-				cli_put_real(object, "run_sec",
-					     level->run_sec.mean);
-				cli_put_real(object, "alone_sec",
-					     profile->alone_sec.mean);
-			}
-			cli_put_real(object, "slowdown", level->slowdown.mean);
-			cli_put_real(object, "low", level->low);
-			cli_put_real(object, "high", level->high);
-		}
-		if (np_mean_known(&level->impact))
-			cli_put_real(object, "level_slowdown",
-				     level->impact.mean);
-	}
-}
+/* ---- objects that several commands print ---- */
 
 /* The flags are the words of the --csv columns, so that both outputs agree. */
 void cli_put_interval(json_object *parent,
@@ -181,11 +111,10 @@ void cli_put_interval(json_object *parent,
 	cli_put_real(parent, "slowdown", prediction->slowdown);
 	cli_put_real(parent, "low", prediction->low);
 	cli_put_real(parent, "high", prediction->high);
-	cli_put_bool(parent, "doubtful",
-		     !!(prediction->flags & NP_PRED_DOUBTFUL));
+	cli_put_bool(parent, "doubtful", prediction->flags & NP_PRED_DOUBTFUL);
 	cli_put_text(parent, "model", prediction->model->name);
 	cli_put_bool(parent, "fell_back",
-		     !!(prediction->flags & NP_PRED_FELL_BACK));
+		     prediction->flags & NP_PRED_FELL_BACK);
 	cli_put_text(parent, "flags",
 		     cli_flag_names(prediction->flags, flags, sizeof(flags)));
 }
@@ -225,6 +154,75 @@ void cli_put_calibration(json_object *parent, const struct cli_known *known,
 		cli_put_real(object, "high", high);
 	}
 	cli_put_bool(object, "no_effect", cli_has_no_effect(known, scope));
+}
+
+void cli_put_measured(json_object *parent, const struct cli_known *known,
+		      size_t victim, size_t corunner, enum np_scope scope)
+{
+	struct cli_measured measured;
+	bool found =
+		cli_measured_find(known, victim, corunner, scope, &measured);
+	json_object *object = cli_put_if(parent, "measured", found);
+
+	if (!found)
+		return;
+	cli_put_real(object, "slowdown",
+		     measured.slowdown.n ? measured.slowdown.mean : NAN);
+	cli_put_count(object, "runs", measured.slowdown.n);
+	cli_put_real(object, "control", measured.control);
+	cli_put_count(object, "victim_nodes", measured.victim_nodes);
+	cli_put_count(object, "corunner_nodes", measured.corunner_nodes);
+	cli_put_time(object, "date", measured.date);
+}
+
+/* A published profile has no user, so these members are null for it. */
+void cli_put_owner(json_object *parent, enum np_store_owner owner, uid_t uid)
+{
+	char user[CLI_NUMBER_LEN], name[CLI_NUMBER_LEN];
+	bool has_user = owner == NP_STORE_USER;
+
+	cli_put_text(parent, "owner",
+		     cli_owner_name(owner, uid, name, sizeof(name)));
+	cli_put_bool(parent, "published", !has_user);
+	cli_put_text(parent, "user", has_user ? cli_user(uid, user) : NULL);
+	cli_put(parent, "uid", has_user ? json_object_new_int64(uid) : NULL);
+}
+
+/*
+ * Slowdowns from load intervals were not measured over whole runs, so there are
+ * no run times.
+ */
+void cli_put_levels(json_object *parent, const struct np_run_summary *profile)
+{
+	json_object *list = cli_put_array(parent, "levels");
+
+	for (size_t i = 0; i < profile->n_levels; i++) {
+		const struct np_run_summary_level *level = &profile->level[i];
+		json_object *object = cli_append_object(list);
+
+		cli_put_text(object, "name", level->name);
+		cli_put_text(object, "scope", level->scope);
+		cli_put_real(object, "estimated_utilisation",
+			     level->utilisation);
+		cli_put_count(object, "runs", level->run_sec.n);
+		cli_put_count(object, "compared", level->slowdown.n);
+		if (np_mean_known(&level->slowdown)) {
+			cli_put_bool(object, "of_intervals",
+				     level->of_intervals);
+			if (!level->of_intervals) {
+				cli_put_real(object, "run_sec",
+					     level->run_sec.mean);
+				cli_put_real(object, "alone_sec",
+					     profile->alone_sec.mean);
+			}
+			cli_put_real(object, "slowdown", level->slowdown.mean);
+			cli_put_real(object, "low", level->low);
+			cli_put_real(object, "high", level->high);
+		}
+		if (np_mean_known(&level->impact))
+			cli_put_real(object, "level_slowdown",
+				     level->impact.mean);
+	}
 }
 
 void cli_put_snapshot(json_object *parent, const struct np_state *state,

@@ -8,6 +8,7 @@
 #ifndef CLI_JSON_PUT_H
 #define CLI_JSON_PUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <json-c/json.h>
@@ -24,9 +25,9 @@ void cli_put_computed(json_object *parent, const char *key, double value);
 /* A date, seconds since 1970, with milliseconds. */
 void cli_put_time(json_object *parent, const char *key, double date);
 void cli_put_count(json_object *parent, const char *key, uint64_t n);
-void cli_put_bool(json_object *parent, const char *key, int value);
+void cli_put_bool(json_object *parent, const char *key, bool value);
 json_object *cli_put_object(json_object *parent, const char *key);
-/* An object if the condition holds; otherwise null, and NULL is returned. */
+/* Return a new object if the condition holds; else add null and return NULL. */
 json_object *cli_put_if(json_object *parent, const char *key, bool condition);
 json_object *cli_put_array(json_object *parent, const char *key);
 json_object *cli_append_object(json_object *list);
@@ -46,9 +47,9 @@ void cli_put_calibration(json_object *parent, const struct cli_known *known,
 void cli_put_measured(json_object *parent, const struct cli_known *known,
 		      size_t victim, size_t corunner, enum np_scope scope);
 
-/* "owner", "published", "user", "uid" */
+/* "owner", "published", "user", "uid": the last two are null if published. */
 void cli_put_owner(json_object *parent, enum np_store_owner owner, uid_t uid);
-/* "levels": the slowdowns under synthetic load, by utilisation */
+/* "levels": the slowdowns under synthetic load, by utilisation. */
 void cli_put_levels(json_object *parent, const struct np_run_summary *profile);
 
 /* Age and settings of the placement state; now: seconds since 1970. */

@@ -1,7 +1,9 @@
 /* Rows of a tree of values. */
 #include "t.h"
+#include "cli_json_put.h"
 #include "cli_print.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,4 +68,20 @@ T_TEST("rows have what JSON has")
 		T_ROW(rows[i].name, !strcmp(text, rows[i].want));
 		free(text);
 	}
+}
+
+T_TEST("numbers that JSON cannot express become null")
+{
+	json_object *object = json_object_new_object();
+
+	cli_put_real(object, "real", NAN);
+	cli_put_computed(object, "computed", INFINITY);
+	cli_put_time(object, "no_date", NAN);
+	cli_put_real(object, "zero", -0.0);
+	cli_put_time(object, "date", 1718182100.0625);
+	T_CHECK(!strcmp(json_object_to_json_string_ext(object,
+						       JSON_C_TO_STRING_PLAIN),
+			"{\"real\":null,\"computed\":null,\"no_date\":null,"
+			"\"zero\":0,\"date\":1718182100.062}"));
+	json_object_put(object);
 }
