@@ -69,20 +69,20 @@ void cli_gauge_single(FILE *out, const char *name, const char *unit,
 	print_value(out, number);
 }
 
-int cli_gauges_end(FILE *f, char *const *text, const char *output)
+int cli_gauges_end(FILE *stream, char *const *text, const char *output)
 {
 	struct np_err err = NP_ERR_INIT;
-	char *all;
+	char *complete;
 	int rc = 0;
 
-	fputs("# EOF\n", f);
-	all = np_text_close(f, text);
-	if (!all)
+	fputs("# EOF\n", stream);
+	complete = np_text_close(stream, text);
+	if (!complete)
 		return cli_fail("out of memory");
 	if (output)
-		rc = cli_replace_file(output, all, 0644, &err);
+		rc = cli_replace_file(output, complete, 0644, &err);
 	else
-		fputs(all, stdout);
-	free(all);
+		fputs(complete, stdout);
+	free(complete);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }

@@ -15,7 +15,9 @@
 void cli_gauge_begin(FILE *out, const char *name, const char *unit,
 		     const char *help);
 
-/* Print a gauge of that family, with one label or two. label[1] may be NULL. */
+/*
+ * Print a gauge of that family, with one label or two; label[1] may be NULL.
+ */
 void cli_gauge_put(FILE *out, const char *name, const char *label,
 		   const char *value, double number);
 void cli_gauge_put_two(FILE *out, const char *name, const char *const label[2],
@@ -26,10 +28,11 @@ void cli_gauge_single(FILE *out, const char *name, const char *unit,
 		      const char *help, double number);
 
 /*
- * End the text of a stream of open_memstream(), which writes to *text, and
- * print it, or replace the file output (unless NULL) as a whole, as a node
- * exporter may read it at any time. Returns the exit status.
+ * Finish gauges that were written to a stream of open_memstream(): close the
+ * stream, whose text is *text, and print that text. If output is a path, the
+ * text replaces that file as a whole instead, because a node exporter may read
+ * the file at any time. Returns the exit status.
  */
-int cli_gauges_end(FILE *f, char *const *text, const char *output);
+int cli_gauges_end(FILE *stream, char *const *text, const char *output);
 
 #endif
