@@ -100,10 +100,9 @@ static size_t count_curve_levels(const struct cli_known *known, size_t n)
 }
 
 /*
- * Load the newest calibration of the cluster and fabric of a run, or of any
- * cluster if run is NULL; and of a scope, or if scope is NULL of any, but
- * preferably the leaf. Evaluate all applications on it. Returns 0, or -errno
- * with known->why.
+ * Load the newest calibration and evaluate all applications on it. run: take
+ * that of its cluster and fabric; NULL: any. scope: take that scope; NULL:
+ * leaf, or else another one. Returns 0, or -errno with known->why.
  */
 static int load_calibration(struct cli_known *known, struct cli_store *store,
 			    const struct np_record *run, const char *scope)
@@ -128,17 +127,17 @@ static int load_calibration(struct cli_known *known, struct cli_store *store,
 }
 
 /*
- * Tries the preferred calibration first. If its scope is the leaf and no
+ * The preferred calibration is loaded first. If its scope is the leaf and no
  * sensitivity curve was measured there, curves may have been measured on shared
- * nodes; if there are none either, the leaf calibration is used after all.
+ * nodes. If there are none either, the leaf calibration is loaded again.
  */
 int cli_known_load_calibration(struct cli_known *known, struct cli_store *store,
-			       size_t n_first, bool any)
+			       size_t n_first, bool any_cluster)
 {
 	const struct np_record *run = find_newest_run(known, n_first);
 	int rc = load_calibration(known, store, run, NULL);
 
-	if (rc == -ENOENT && any && run) {
+	if (rc == -ENOENT && any_cluster && run) {
 		run = NULL;
 		rc = load_calibration(known, store, run, NULL);
 	}

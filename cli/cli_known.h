@@ -51,15 +51,16 @@ int cli_known_find(struct cli_known *known, struct cli_store *store,
 		   const struct cli_options *options);
 
 /*
- * Load the calibration of the cluster where the newest run of the first n_first
- * applications took place, and of the rail or transport that it used, if that
- * has one, and evaluate all applications on it. If two scopes were calibrated,
- * leaf is used unless these applications have sensitivity curves only at the
- * other one. any: if that cluster has no calibration, use the newest of another
- * one. Returns 0, -ENOENT or another -errno, with known->why.
+ * Load a calibration and evaluate all applications on it: that of the cluster
+ * on which the newest run of the first n_first applications took place, and of
+ * the rail or transport that this run used, if that was calibrated. If two
+ * scopes were calibrated, leaf is used unless these applications have
+ * sensitivity curves only at the other one. any_cluster: if that cluster has no
+ * calibration, use the newest one of another cluster. Returns 0, -ENOENT or
+ * another -errno, with known->why.
  */
 int cli_known_load_calibration(struct cli_known *known, struct cli_store *store,
-			       size_t n_first, bool any);
+			       size_t n_first, bool any_cluster);
 
 /* Free everything; *known is then empty and can be used again. */
 void cli_known_free(struct cli_known *known);
