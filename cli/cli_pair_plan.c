@@ -97,9 +97,9 @@ static void append_baseline(struct builder *builder, size_t victim)
 }
 
 /*
- * Append a run unless it is done. If it is the first run of a pair in this
- * repeat and the runs alone before it are all done, an additional one comes
- * first, because those may be days old.
+ * Append a run unless it is done. Before the first run of a pair in this repeat
+ * that is not done, the plan needs a run of the victim alone. If all of those
+ * are done, an additional one is planned, because they may be days old.
  */
 static void plan_run(struct builder *builder, enum np_pairs_kind kind,
 		     size_t victim, size_t corunner, uint32_t repeat)
@@ -164,11 +164,11 @@ int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
 /* ---- duration ---- */
 
 #define SRUN_SEC 1.0	     /* srun itself, before and after its step */
-#define DEFAULT_TAKES_SEC 30 /* of a program whose time is not in the list */
+#define DEFAULT_TAKES_SEC 30 /* of a program without "takes" in the list */
 #define PROFILE_SEC 150	     /* least of a longer run, measured under load */
 #define TYPICAL_SLOWDOWN 1.3 /* run time with a co-runner over that alone */
 
-/* Return the newest measured run time alone, or else that of the list. */
+/* Return the newest measured run time alone, or else that in the list. */
 static double expected_alone_sec(const struct cli_program *program,
 				 const struct np_pairs *done)
 {

@@ -1,7 +1,7 @@
 /*
- * The plan of netprof validate: which runs are missing, in which order they are
- * made, and how long each takes. Pure functions of the programs and the runs
- * so far.
+ * The plan of netprof validate: which runs are missing, the order in which they
+ * are made, and how long each takes. Pure functions of the programs and the
+ * runs so far.
  */
 #ifndef CLI_PAIR_PLAN_H
 #define CLI_PAIR_PLAN_H
@@ -35,8 +35,8 @@ struct cli_pair_plan {
 };
 
 /*
- * Plan the runs that are missing in `done`, the earlier runs of the same
- * programs:
+ * Plan the runs that are not among `done`, the earlier runs of the same
+ * programs, in this order:
  *
  *	launches and profiles of all programs
  *	in each repeat, for each victim:
