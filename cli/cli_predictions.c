@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_array.h"
 #include "np_option.h"
 #include "np_read.h"
 #include "np_words.h"

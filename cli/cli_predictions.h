@@ -30,9 +30,9 @@ struct cli_predictions {
 };
 
 /*
- * Exported for the unit tests. Parse text, of len bytes; source names it in
- * messages. Returns 0, and the caller frees *out with cli_predictions_free(),
- * or -EINVAL or -ENOMEM with err.
+ * Parse text, of len bytes; source names it in messages. Returns 0, and the
+ * caller frees *out with cli_predictions_free(), or -EINVAL or -ENOMEM with
+ * err. Exported for the unit tests.
  */
 int cli_predictions_parse(const char *text, size_t len, const char *source,
 			  struct cli_predictions *out, struct np_err *err);
