@@ -1,4 +1,8 @@
-/* Printing what accounting and metrics tell about a job. */
+/*
+ * Prints the diagnosis of a job, made from Slurm's accounting and the site's
+ * metrics: as text, as JSON and as a figure. Jobs of other users may be private
+ * (PrivateData of Slurm); then their names are never printed.
+ */
 #include "cli_diagnosis.h"
 
 #include <math.h>
@@ -12,65 +16,69 @@
 #include "cli_text.h"
 #include "np_job_cost.h"
 
-#define LINE 1536
-#define MAX_ROWS 12  /* of a table in text output */
-#define LONG 1.1     /* of the median run time: less is not called long */
-#define LITTLE 0.005 /* of the excess: a smaller cost has no row */
-#define LEAST_EXPLAINED 0.005 /* smaller predicted slowdowns explain nothing */
+#define LINE_BYTES 1536 /* of the longest text that is printed */
+#define MAX_ROWS 12	/* of a table in text output */
+#define MIN_LONG 1.1 /* times the median run time: a shorter run is not long */
+#define MIN_SHARE \
+	0.005 /* of the excess: a cause with a smaller cost has no row */
+#define MIN_EXPLAINED 0.005 /* a smaller predicted slowdown explains nothing */
 
 /* ---- names and states ---- */
 
-/* May the caller know whose job this is? */
-static bool may_name(const struct cli_diagnosis *p, const struct np_acct_job *j)
+/* Whether the user who runs this command may see whose job this is. */
+static bool may_name(const struct cli_diagnosis *diagnosis,
+		     const struct np_acct_job *job)
 {
 	const struct passwd *pw;
 	char user[256];
 
-	if (!p->masked)
+	if (!diagnosis->masked)
 		return true;
 	pw = getpwuid(geteuid());
-	return pw && !strcmp(pw->pw_name, np_acct_text(&p->acct, j->user, user,
-						       sizeof(user)));
+	return pw &&
+	       !strcmp(pw->pw_name, np_acct_text(&diagnosis->acct, job->user,
+						 user, sizeof(user)));
 }
 
 /* The id of a job, "12" or "12_3". */
-static const char *job_id(const struct np_acct_job *j, char *buf, size_t len)
+static const char *job_id(const struct np_acct_job *job, char *buf, size_t len)
 {
-	if (j->task != NP_ACCT_NO_TASK)
-		snprintf(buf, len, "%u_%u", j->array, j->task);
+	if (job->task != NP_ACCT_NO_TASK)
+		snprintf(buf, len, "%u_%u", job->array, job->task);
 	else
-		snprintf(buf, len, "%u", j->id);
+		snprintf(buf, len, "%u", job->id);
 	return buf;
 }
 
-/* The same of a neighbour, or "another job" if it is private. */
-static const char *job_name(const struct cli_diagnosis *p,
-			    const struct np_acct_job *j, char *buf, size_t len)
+/* The id of a neighbour, or "another job" if that job is private. */
+static const char *job_name(const struct cli_diagnosis *diagnosis,
+			    const struct np_acct_job *job, char *buf,
+			    size_t len)
 {
-	if (may_name(p, j))
-		return job_id(j, buf, len);
+	if (may_name(diagnosis, job))
+		return job_id(job, buf, len);
 	snprintf(buf, len, "another job");
 	return buf;
 }
 
-/* Can the run time be judged, and if not, why? */
+/* Whether the run time can be judged, and if not, why. */
 enum job_state { JOB_COMPARABLE, JOB_RUNNING, JOB_FAILED };
 
 /*
  * A running job can be judged once it has taken longer than its comparable
  * runs usually do.
  */
-static enum job_state job_state(const struct cli_diagnosis *p)
+static enum job_state job_state(const struct cli_diagnosis *diagnosis)
 {
-	switch (p->job->state) {
+	double usual_sec = diagnosis->result.blame.usual_sec;
+	double sec = np_acct_job_sec(&diagnosis->acct, diagnosis->job);
+
+	switch (diagnosis->job->state) {
 	case NP_ACCT_COMPLETED:
 	case NP_ACCT_TIMEOUT:
 		return JOB_COMPARABLE;
 	case NP_ACCT_RUNNING:
-		return p->examined &&
-				       np_acct_job_sec(&p->acct, p->job) >
-					       p->result.blame.usual_sec &&
-				       p->result.blame.usual_sec > 0 ?
+		return diagnosis->examined && usual_sec > 0 && sec > usual_sec ?
 			       JOB_COMPARABLE :
 			       JOB_RUNNING;
 	default:
@@ -78,17 +86,18 @@ static enum job_state job_state(const struct cli_diagnosis *p)
 	}
 }
 
-/* Do the causes have costs? */
-static bool is_judged(const struct cli_diagnosis *p)
+/* Whether the causes have costs. */
+static bool is_judged(const struct cli_diagnosis *diagnosis)
 {
-	return p->examined && p->result.blame.verdict != NP_BLAME_TOO_FEW &&
-	       job_state(p) == JOB_COMPARABLE;
+	return diagnosis->examined &&
+	       diagnosis->result.blame.verdict != NP_BLAME_TOO_FEW &&
+	       job_state(diagnosis) == JOB_COMPARABLE;
 }
 
 /* ---- words ---- */
 
 /* A cause as a noun phrase that follows "due to". */
-static const char *cause_words(enum np_cause c)
+static const char *cause_words(enum np_cause cause)
 {
 	static const char *const words[NP_N_CAUSES] = {
 		"other jobs on its leaf switches",
@@ -99,30 +108,30 @@ static const char *cause_words(enum np_cause c)
 		"waiting for disks and file systems",
 	};
 
-	return words[c];
+	return words[cause];
 }
 
 /* "network", "link" ..., for programs. */
-static const char *cause_name(enum np_cause c)
+static const char *cause_name(enum np_cause cause)
 {
 	static const char *const names[NP_N_CAUSES] = {
 		"network", "link", "cpu", "clock", "memory", "io",
 	};
 
-	return names[c];
+	return names[cause];
 }
 
 /*
  * The verdict for programs: the name of the cause that cost most, or "none",
  * "unexplained", "too_few", "running", "failed".
  */
-static const char *verdict_name(const struct cli_diagnosis *p)
+static const char *verdict_name(const struct cli_diagnosis *diagnosis)
 {
-	const struct np_blame *b = &p->result.blame;
+	const struct np_blame *blame = &diagnosis->result.blame;
 	double most = 0;
 	const char *word = "unexplained";
 
-	switch (job_state(p)) {
+	switch (job_state(diagnosis)) {
 	case JOB_RUNNING:
 		return "running";
 	case JOB_FAILED:
@@ -130,21 +139,21 @@ static const char *verdict_name(const struct cli_diagnosis *p)
 	default:
 		break;
 	}
-	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
+	if (!diagnosis->examined || blame->verdict == NP_BLAME_TOO_FEW)
 		return "too_few";
-	if (b->verdict == NP_BLAME_NOT_SLOW)
+	if (blame->verdict == NP_BLAME_NOT_SLOW)
 		return "none";
-	for (size_t c = 0; c < b->n_causes; c++)
-		if (b->cause[c].blamed && b->cause[c].sec.mean > most) {
-			most = b->cause[c].sec.mean;
+	for (size_t c = 0; c < blame->n_causes; c++)
+		if (blame->cause[c].blamed && blame->cause[c].sec.mean > most) {
+			most = blame->cause[c].sec.mean;
 			word = cause_name((enum np_cause)c);
 		}
 	return word;
 }
 
-/* The same in words, to follow "Verdict: ". */
-static const char *verdict_words(const struct cli_diagnosis *p, char *buf,
-				 size_t len)
+/* The verdict in words, to follow "Verdict: ". */
+static const char *verdict_words(const struct cli_diagnosis *diagnosis,
+				 char *buf, size_t len)
 {
 	static const struct {
 		const char *name, *words;
@@ -155,7 +164,7 @@ static const char *verdict_words(const struct cli_diagnosis *p, char *buf,
 		{ "none", "not slow" },
 		{ "unexplained", "slow for an unknown reason" },
 	};
-	const char *name = verdict_name(p);
+	const char *name = verdict_name(diagnosis);
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(verdicts); i++)
 		if (!strcmp(verdicts[i].name, name))
@@ -168,7 +177,7 @@ static const char *verdict_words(const struct cli_diagnosis *p, char *buf,
 }
 
 /* List the blamed causes, the most costly first. Returns their number. */
-static size_t list_blamed(const struct np_blame *b,
+static size_t list_blamed(const struct np_blame *blame,
 			  enum np_cause out[NP_N_CAUSES])
 {
 	size_t n = 0;
@@ -176,10 +185,10 @@ static size_t list_blamed(const struct np_blame *b,
 	for (int c = 0; c < NP_N_CAUSES; c++) {
 		size_t i = n;
 
-		if (!b->cause[c].blamed)
+		if (!blame->cause[c].blamed)
 			continue;
-		for (;
-		     i && b->cause[out[i - 1]].sec.mean < b->cause[c].sec.mean;
+		for (; i && blame->cause[out[i - 1]].sec.mean <
+				    blame->cause[c].sec.mean;
 		     i--)
 			out[i] = out[i - 1];
 		out[i] = (enum np_cause)c;
@@ -189,7 +198,7 @@ static size_t list_blamed(const struct np_blame *b,
 }
 
 /* Whole days from two days on, hours below. */
-static void say_days(double sec, char *buf, size_t len)
+static void format_days(double sec, char *buf, size_t len)
 {
 	if (sec >= 2 * 86400)
 		snprintf(buf, len, "%.0f days", sec / 86400);
@@ -198,15 +207,17 @@ static void say_days(double sec, char *buf, size_t len)
 }
 
 /* " on n3" if the cause is on a single node, or "" */
-static const char *on_node(const struct cli_diagnosis *p, enum np_cause c,
-			   char *buf, size_t len)
+static const char *on_node(const struct cli_diagnosis *diagnosis,
+			   enum np_cause cause, char *buf, size_t len)
 {
 	char name[256];
 
 	buf[0] = '\0';
-	if (p->result.node[c] != NP_NO_INDEX && p->result.one_node[c])
+	if (diagnosis->result.node[cause] != NP_NO_INDEX &&
+	    diagnosis->result.one_node[cause])
 		snprintf(buf, len, " on %s",
-			 np_acct_node(&p->acct, p->result.node[c], name,
+			 np_acct_node(&diagnosis->acct,
+				      diagnosis->result.node[cause], name,
 				      sizeof(name)));
 	return buf;
 }
@@ -215,21 +226,23 @@ static const char *on_node(const struct cli_diagnosis *p, enum np_cause c,
  * What a user or administrator can do about a cause. The node is named if it is
  * a single one.
  */
-static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,
-			     char *buf, size_t len)
+static const char *advice_for(const struct cli_diagnosis *diagnosis,
+			      enum np_cause cause, char *buf, size_t len)
 {
 	char name[256];
-	bool one = p->result.node[c] != NP_NO_INDEX && p->result.one_node[c];
-	const char *node = one ? np_acct_node(&p->acct, p->result.node[c], name,
-					      sizeof(name)) :
+	bool one = diagnosis->result.node[cause] != NP_NO_INDEX &&
+		   diagnosis->result.one_node[cause];
+	const char *node = one ? np_acct_node(&diagnosis->acct,
+					      diagnosis->result.node[cause],
+					      name, sizeof(name)) :
 				 "NODE";
 	const char *of = one ? node : "its nodes";
 
 	buf[0] = '\0';
-	switch (c) {
+	switch (cause) {
 	case NP_CAUSE_NETWORK:
 		/* Only steps on several nodes are measured. */
-		if (p->job->n_nodes == 1)
+		if (diagnosis->job->n_nodes == 1)
 			return "keep it away from such neighbours: sbatch "
 			       "--exclude=NODES";
 		return "measure it (sbatch --netprofile=NAME job.sh), so that "
@@ -269,27 +282,31 @@ static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,
  * Append " (above all 126, bob's halo, on leaf0)" if a single neighbour caused
  * at least half of the cost.
  */
-static void add_worst_neighbour(const struct cli_diagnosis *p, char *buf,
-				size_t len)
+static void add_worst_neighbour(const struct cli_diagnosis *diagnosis,
+				char *buf, size_t len)
 {
-	double half = p->result.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
+	double half =
+		diagnosis->result.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
 
-	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_neighbour *b = &p->neighbour[i];
-		const struct np_acct_job *o = &p->acct.job[b->job];
+	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
+		const struct np_acct_neighbour *neighbour =
+			&diagnosis->neighbour[i];
+		const struct np_acct_job *other =
+			&diagnosis->acct.job[neighbour->job];
 		char id[64], user[256], name[256], leaf[256];
 
-		if (!(p->neighbour[i].cost_sec >= half))
+		if (!(diagnosis->neighbour[i].cost_sec >= half))
 			continue;
-		job_name(p, o, id, sizeof(id));
-		np_acct_leaf(&p->acct, b->leaf, leaf, sizeof(leaf));
-		if (may_name(p, o))
+		job_name(diagnosis, other, id, sizeof(id));
+		np_acct_leaf(&diagnosis->acct, neighbour->leaf, leaf,
+			     sizeof(leaf));
+		if (may_name(diagnosis, other))
 			cli_appendf(buf, len, " (above all %s, %s's %s, on %s)",
 				    id,
-				    np_acct_text(&p->acct, o->user, user,
-						 sizeof(user)),
-				    np_acct_text(&p->acct, o->name, name,
-						 sizeof(name)),
+				    np_acct_text(&diagnosis->acct, other->user,
+						 user, sizeof(user)),
+				    np_acct_text(&diagnosis->acct, other->name,
+						 name, sizeof(name)),
 				    leaf);
 		else
 			cli_appendf(buf, len, " (above all %s on %s)", id,
@@ -299,67 +316,71 @@ static void add_worst_neighbour(const struct cli_diagnosis *p, char *buf,
 }
 
 /* Append "6.9 s (90 % interval 5.1 to 8.2 s) due to waiting for memory". */
-static void add_cause(const struct cli_diagnosis *p, enum np_cause c, char *buf,
-		      size_t len)
+static void add_cause(const struct cli_diagnosis *diagnosis,
+		      enum np_cause cause, char *buf, size_t len)
 {
-	const struct np_blame_range *r = &p->result.blame.cause[c].sec;
+	const struct np_blame_range *cost =
+		&diagnosis->result.blame.cause[cause].sec;
 	char mean[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN], node[300];
 
 	cli_appendf(buf, len, "%s%s (90 %% interval %s) due to %s%s",
-		    *buf ? ", and " : "", cli_sec(r->mean, mean),
-		    cli_sec_range(fmax(r->low, 0), r->high, range),
-		    cause_words(c), on_node(p, c, node, sizeof(node)));
-	if (c == NP_CAUSE_NETWORK)
-		add_worst_neighbour(p, buf, len);
+		    *buf ? ", and " : "", cli_sec(cost->mean, mean),
+		    cli_sec_range(fmax(cost->low, 0), cost->high, range),
+		    cause_words(cause),
+		    on_node(diagnosis, cause, node, sizeof(node)));
+	if (cause == NP_CAUSE_NETWORK)
+		add_worst_neighbour(diagnosis, buf, len);
 }
 
 /* "took 12.9 min", or "has run for 12.9 min so far". */
-static const char *took_text(const struct cli_diagnosis *p, char *buf,
+static const char *took_text(const struct cli_diagnosis *diagnosis, char *buf,
 			     size_t len)
 {
-	bool running = p->job->state == NP_ACCT_RUNNING;
+	bool running = diagnosis->job->state == NP_ACCT_RUNNING;
 	char sec[CLI_NUMBER_LEN];
 
 	snprintf(buf, len, "%s %s%s", running ? "has run for" : "took",
-		 cli_sec(np_acct_job_sec(&p->acct, p->job), sec),
+		 cli_sec(np_acct_job_sec(&diagnosis->acct, diagnosis->job),
+			 sec),
 		 running ? " so far" : "");
 	return buf;
 }
 
-/* Confidence below 95 % is put in words as well as in a number. */
-static const char *certainly(double confidence)
+/* A confidence below 95 % is printed as a word, too, not only as a number. */
+static const char *certainty_word(double confidence)
 {
 	return confidence >= 0.95 ? "" : "probably ";
 }
 
 /*
- * The verdict on a slow job: how much time it lost, and the blamed causes with
- * the share of each. The network is named first, as that is the question.
+ * The verdict on a slow job: how much time it lost, whether the network was the
+ * main cause, which is what the user asks, and the cost of each blamed cause.
  */
-static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
+static void print_slow(FILE *f, const struct cli_diagnosis *diagnosis,
+		       const char *job)
 {
-	const struct np_blame *b = &p->result.blame;
+	const struct np_blame *blame = &diagnosis->result.blame;
 	enum np_cause list[NP_N_CAUSES];
-	size_t n = list_blamed(b, list);
-	char took[64], more[CLI_NUMBER_LEN], why[LINE] = "", head[256];
+	size_t n = list_blamed(blame, list);
+	char took[64], more[CLI_NUMBER_LEN], why[LINE_BYTES] = "", head[256];
 
 	for (size_t i = 0; i < n; i++)
-		add_cause(p, list[i], why, sizeof(why));
+		add_cause(diagnosis, list[i], why, sizeof(why));
 	snprintf(head, sizeof(head),
 		 "Job %s %s, %s (%.0f %%) longer than undisturbed.", job,
-		 took_text(p, took, sizeof(took)),
-		 cli_sec(b->excess_sec.mean, more),
-		 100 * b->excess_sec.mean / b->alone_sec.mean);
+		 took_text(diagnosis, took, sizeof(took)),
+		 cli_sec(blame->excess_sec.mean, more),
+		 100 * blame->excess_sec.mean / blame->alone_sec.mean);
 	if (n)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "%s It was %s%s (confidence %.0f %%): %s.", head,
-			    certainly(b->confidence),
+			    certainty_word(blame->confidence),
 			    list[0] == NP_CAUSE_NETWORK ? "the network" :
 							  "not the network",
-			    fmin(100 * b->confidence, 99), why);
-	else if (!b->cause[NP_CAUSE_NETWORK].examined)
+			    fmin(100 * blame->confidence, 99), why);
+	else if (!blame->cause[NP_CAUSE_NETWORK].examined)
 		cli_fprintf(f, CLI_BOLD, 0,
-			    "%s There is not enough data to tell whether it "
+			    "%s There is not enough data to decide whether it "
 			    "was the network.",
 			    head);
 	else
@@ -367,26 +388,28 @@ static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
 			f, CLI_BOLD, 0,
 			"%s None of the examined causes accounts for that%s.",
 			head,
-			p->metrics ? "; it was probably not the network" : "");
+			diagnosis->metrics ?
+				"; it was probably not the network" :
+				"");
 }
 
 /*
  * The first sentence. Before a job is called slow, it must be finished,
  * successful and comparable with enough other runs.
  */
-static void say_verdict(FILE *f, const struct cli_diagnosis *p)
+static void print_verdict(FILE *f, const struct cli_diagnosis *diagnosis)
 {
 	char job[64], took[64], sec[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN];
 	char days[32], usual[CLI_NUMBER_LEN];
-	const struct np_blame *b = &p->result.blame;
+	const struct np_blame *blame = &diagnosis->result.blame;
 
-	job_id(p->job, job, sizeof(job));
-	took_text(p, took, sizeof(took));
-	cli_sec_range(p->shortest, p->longest, range);
-	say_days(p->since_sec, days, sizeof(days));
-	switch (job_state(p)) {
+	job_id(diagnosis->job, job, sizeof(job));
+	took_text(diagnosis, took, sizeof(took));
+	cli_sec_range(diagnosis->shortest, diagnosis->longest, range);
+	format_days(diagnosis->since_sec, days, sizeof(days));
+	switch (job_state(diagnosis)) {
 	case JOB_RUNNING:
-		if (p->n_examined)
+		if (diagnosis->n_examined)
 			cli_fprintf(f, CLI_BOLD, 0,
 				    "Job %s %s; comparable runs took %s. Ask "
 				    "again when it has ended.",
@@ -402,55 +425,61 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 			    "cancelled or was requeued, so its run time cannot "
 			    "be compared.",
 			    job,
-			    cli_sec(np_acct_job_sec(&p->acct, p->job), sec));
+			    cli_sec(np_acct_job_sec(&diagnosis->acct,
+						    diagnosis->job),
+				    sec));
 		return;
 	default:
 		break;
 	}
-	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
+	if (!diagnosis->examined || blame->verdict == NP_BLAME_TOO_FEW)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "Too few comparable runs to say whether job %s was "
 			    "slow: it %s, and there %s %zu in the last %s (%d "
 			    "are needed).",
-			    job, took, p->n_comparable == 1 ? "is" : "are",
-			    p->n_comparable, days, NP_BLAME_LEAST_RUNS);
-	else if (b->verdict == NP_BLAME_NOT_SLOW &&
-		 np_acct_job_sec(&p->acct, p->job) > LONG * b->usual_sec)
+			    job, took,
+			    diagnosis->n_comparable == 1 ? "is" : "are",
+			    diagnosis->n_comparable, days, NP_BLAME_LEAST_RUNS);
+	else if (blame->verdict == NP_BLAME_NOT_SLOW &&
+		 np_acct_job_sec(&diagnosis->acct, diagnosis->job) >
+			 MIN_LONG * blame->usual_sec)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "Job %s %s, longer than most comparable runs "
 			    "(median %s), but they vary from %s (%zu runs) and "
 			    "no cause was found: it may be chance.",
-			    job, took, cli_sec(b->usual_sec, usual), range,
-			    p->n_examined);
-	else if (b->verdict == NP_BLAME_NOT_SLOW)
+			    job, took, cli_sec(blame->usual_sec, usual), range,
+			    diagnosis->n_examined);
+	else if (blame->verdict == NP_BLAME_NOT_SLOW)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "Job %s was not slow: it %s, and comparable runs "
 			    "took %s (%zu runs).",
-			    job, took, range, p->n_examined);
+			    job, took, range, diagnosis->n_examined);
 	else
-		say_slow(f, p, job);
+		print_slow(f, diagnosis, job);
 }
 
 /* ---- sections ---- */
 
 /*
- * What comparable runs have in common: "alice's fft", or "alice's "sbatch run.sh"";
+ * What comparable runs have in common: alice's fft, or alice's "sbatch run.sh";
  * without names if the job is private.
  */
-static const char *common_text(const struct cli_diagnosis *p, char *buf,
+static const char *common_text(const struct cli_diagnosis *diagnosis, char *buf,
 			       size_t len)
 {
-	bool by_name = p->same == NP_ACCT_SAME_NAME;
+	bool by_name = diagnosis->same == NP_ACCT_SAME_NAME;
 	char user[256], of[256];
 
 	if (by_name)
-		np_acct_text(&p->acct, p->job->name, of, sizeof(of));
+		np_acct_text(&diagnosis->acct, diagnosis->job->name, of,
+			     sizeof(of));
 	else
-		np_acct_command(&p->acct, p->job, of, sizeof(of));
-	if (may_name(p, p->job))
+		np_acct_command(&diagnosis->acct, diagnosis->job, of,
+				sizeof(of));
+	if (may_name(diagnosis, diagnosis->job))
 		snprintf(buf, len, "%s's %s%s%s",
-			 np_acct_text(&p->acct, p->job->user, user,
-				      sizeof(user)),
+			 np_acct_text(&diagnosis->acct, diagnosis->job->user,
+				      user, sizeof(user)),
 			 by_name ? "" : "\"", of, by_name ? "" : "\"");
 	else
 		snprintf(buf, len, "the same user and %s",
@@ -458,78 +487,91 @@ static const char *common_text(const struct cli_diagnosis *p, char *buf,
 	return buf;
 }
 
-/* Which runs the job was compared with, and on what grounds. */
-static void say_compared(FILE *f, const struct cli_diagnosis *p)
+/* Which runs the job was compared with, and why these. */
+static void print_compared(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	const struct np_acct_job *j = p->job;
+	const struct np_acct_job *job = diagnosis->job;
 	char days[32], text[CLI_NUMBER_LEN], limit[64] = "", of[600], why[64];
 	char tasks[64] = "";
 
 	snprintf(why, sizeof(why), "fewer than %d have its name",
 		 NP_BLAME_LEAST_RUNS);
-	say_days(p->since_sec, days, sizeof(days));
-	if (isfinite(j->limit_sec) && j->limit_sec > 0)
+	format_days(diagnosis->since_sec, days, sizeof(days));
+	if (isfinite(job->limit_sec) && job->limit_sec > 0)
 		snprintf(limit, sizeof(limit), ", limit %s",
-			 cli_setting_sec(j->limit_sec, text));
-	if (j->tasks)
-		snprintf(tasks, sizeof(tasks), ", %u task%s", j->tasks,
-			 cli_plural_s(j->tasks));
+			 cli_setting_sec(job->limit_sec, text));
+	if (job->tasks)
+		snprintf(tasks, sizeof(tasks), ", %u task%s", job->tasks,
+			 cli_plural_s(job->tasks));
 	cli_print_labelled(
 		f, "Compared",
 		"%zu of %zu completed runs of %s on %u node%s (%u "
 		"processor%s%s%s) in the last %s%s%s%s%s",
-		p->n_examined, p->n_comparable, common_text(p, of, sizeof(of)),
-		j->n_nodes, cli_plural_s(j->n_nodes), j->cpus,
-		cli_plural_s(j->cpus), tasks, limit, days,
-		p->n_examined ? ", which took " : "",
-		p->n_examined ? cli_sec_range(p->shortest, p->longest, text) :
-				"",
-		p->same == NP_ACCT_SAME_NAME ? "" : "; chosen by command, as ",
-		p->same == NP_ACCT_SAME_NAME ? "" :
-		p->named		     ? why :
-			   "its name does not say what it runs");
+		diagnosis->n_examined, diagnosis->n_comparable,
+		common_text(diagnosis, of, sizeof(of)), job->n_nodes,
+		cli_plural_s(job->n_nodes), job->cpus, cli_plural_s(job->cpus),
+		tasks, limit, days,
+		diagnosis->n_examined ? ", which took " : "",
+		diagnosis->n_examined ?
+			cli_sec_range(diagnosis->shortest, diagnosis->longest,
+				      text) :
+			"",
+		diagnosis->same == NP_ACCT_SAME_NAME ?
+			"" :
+			"; chosen by command, as ",
+		diagnosis->same == NP_ACCT_SAME_NAME ? "" :
+		diagnosis->named		     ? why :
+				   "its name does not say what it runs");
 }
 
 /* A number of nodes, processors or tasks, or the name of a partition. */
-static const char *trait_text(const struct cli_diagnosis *p,
+static const char *trait_text(const struct cli_diagnosis *diagnosis,
 			      enum np_acct_trait trait, uint32_t value,
 			      char *buf, size_t len)
 {
 	if (trait == NP_ACCT_PARTITION)
-		return np_acct_text(&p->acct, value, buf, len);
+		return np_acct_text(&diagnosis->acct, value, buf, len);
 	snprintf(buf, len, "%u", value);
 	return buf;
 }
 
 /*
- * Does the job differ from its usual runs? Another number of nodes brings
- * another number of processors with it, and that one another number of tasks.
+ * Whether the job differs from its usual runs. A job with another number of
+ * nodes usually has another number of processors, too, and one with another
+ * number of processors another number of tasks. Only the first is reported.
  */
-static bool differs(const struct cli_diagnosis *p, enum np_acct_trait trait,
-		    struct np_acct_usual *out)
+static bool differs(const struct cli_diagnosis *diagnosis,
+		    enum np_acct_trait trait, struct np_acct_usual *out)
 {
-	struct np_acct_usual u;
+	struct np_acct_usual usual;
 
-	if (!p->named || !np_acct_differs(&p->acct, p->job, trait, out))
+	if (!diagnosis->named ||
+	    !np_acct_differs(&diagnosis->acct, diagnosis->job, trait, out))
 		return false;
 	return (trait != NP_ACCT_CPUS && trait != NP_ACCT_TASKS) ||
-	       (!np_acct_differs(&p->acct, p->job, NP_ACCT_NODES, &u) &&
+	       (!np_acct_differs(&diagnosis->acct, diagnosis->job,
+				 NP_ACCT_NODES, &usual) &&
 		(trait == NP_ACCT_CPUS ||
-		 !np_acct_differs(&p->acct, p->job, NP_ACCT_CPUS, &u)));
+		 !np_acct_differs(&diagnosis->acct, diagnosis->job,
+				  NP_ACCT_CPUS, &usual)));
 }
 
 /*
- * Are the commands known, and has no comparable run that of the job? other: the
- * command of the newest one. Both buffers have LINE bytes.
+ * Whether the commands of all comparable runs are known, and none of them is
+ * that of the job. own: the job's command; other: that of the newest comparable
+ * run. Both buffers have LINE_BYTES bytes.
  */
-static bool has_new_command(const struct cli_diagnosis *p, char *own,
+static bool has_new_command(const struct cli_diagnosis *diagnosis, char *own,
 			    char *other)
 {
-	if (!*np_acct_command(&p->acct, p->job, own, LINE) || !p->n_examined)
+	if (!*np_acct_command(&diagnosis->acct, diagnosis->job, own,
+			      LINE_BYTES) ||
+	    !diagnosis->n_examined)
 		return false;
-	for (size_t i = p->n_examined; i-- > 0;) {
-		np_acct_command(&p->acct, &p->acct.job[p->comparable[i]], other,
-				LINE);
+	for (size_t i = diagnosis->n_examined; i-- > 0;) {
+		np_acct_command(&diagnosis->acct,
+				&diagnosis->acct.job[diagnosis->comparable[i]],
+				other, LINE_BYTES);
 		if (!*other || !strcmp(own, other))
 			return false;
 	}
@@ -537,7 +579,7 @@ static bool has_new_command(const struct cli_diagnosis *p, char *own,
 }
 
 /* Why the run time may not be comparable after all. */
-static void say_different(FILE *f, const struct cli_diagnosis *p)
+static void print_different(FILE *f, const struct cli_diagnosis *diagnosis)
 {
 	static const char *const words[NP_ACCT_N_TRAITS] = {
 		"number of nodes",
@@ -545,25 +587,27 @@ static void say_different(FILE *f, const struct cli_diagnosis *p)
 		"number of tasks",
 		"partition",
 	};
-	const struct np_acct_job *j = p->job;
-	char own[LINE], other[LINE];
+	const struct np_acct_job *job = diagnosis->job;
+	char own[LINE_BYTES], other[LINE_BYTES];
 
 	for (int t = 0; t < NP_ACCT_N_TRAITS; t++) {
 		enum np_acct_trait trait = (enum np_acct_trait)t;
-		struct np_acct_usual u;
+		struct np_acct_usual usual;
 
-		if (differs(p, trait, &u))
+		if (differs(diagnosis, trait, &usual))
 			cli_print_labelled(
 				f, "Different",
 				"another %s than in its usual runs: %s, "
 				"usually %s (%zu of %zu runs of its name)",
 				words[t],
-				trait_text(p, trait, u.own, own, LINE),
-				trait_text(p, trait, u.usual, other, LINE),
-				u.runs, u.of);
+				trait_text(diagnosis, trait, usual.own, own,
+					   LINE_BYTES),
+				trait_text(diagnosis, trait, usual.usual, other,
+					   LINE_BYTES),
+				usual.runs, usual.of);
 	}
-	if (has_new_command(p, own, other)) {
-		bool named = may_name(p, j);
+	if (has_new_command(diagnosis, own, other)) {
+		bool named = may_name(diagnosis, job);
 
 		cli_print_labelled(f, "Different",
 				   "it was submitted with another command than "
@@ -574,34 +618,35 @@ static void say_different(FILE *f, const struct cli_diagnosis *p)
 					   "",
 				   named ? other : "", named ? "\"" : "");
 	}
-	if (j->requeues)
+	if (job->requeues)
 		cli_print_labelled(f, "Requeued",
 				   "it was started %u time%s before; only the "
 				   "last start counts here",
-				   j->requeues, cli_plural_s(j->requeues));
-	if (j->suspended_sec > 0)
+				   job->requeues, cli_plural_s(job->requeues));
+	if (job->suspended_sec > 0)
 		cli_print_labelled(
 			f, "Suspended",
 			"for %.0f s, which are excluded from its run time",
-			j->suspended_sec);
+			job->suspended_sec);
 }
 
 /*
  * One cause with its cost, its share of the excess and its interval. A
  * negative end of an interval is printed as 0: a cause cannot save time.
  */
-static void cause_row(FILE *f, const char *name, const struct np_blame_range *r,
-		      double excess, const char *node)
+static void cause_row(FILE *f, const char *name,
+		      const struct np_blame_range *cost, double excess,
+		      const char *node)
 {
 	char range[CLI_NUMBER_LEN];
 
 	cli_print_left(f, name, cli_name_column(35, 1));
-	cli_fprint_number(f, cli_sec, r->mean, 10);
+	cli_fprint_number(f, cli_sec, cost->mean, 10);
 	if (excess > 0)
-		fprintf(f, "%6.0f %%  ", 100 * r->mean / excess);
+		fprintf(f, "%6.0f %%  ", 100 * cost->mean / excess);
 	else
 		fprintf(f, "%10s", "");
-	cli_sec_range(fmax(r->low, 0), fmax(r->high, 0), range);
+	cli_sec_range(fmax(cost->low, 0), fmax(cost->high, 0), range);
 	if (*node)
 		cli_print_left(f, range, 20);
 	else
@@ -610,35 +655,36 @@ static void cause_row(FILE *f, const char *name, const struct np_blame_range *r,
 }
 
 /*
- * Only for a slow job. Causes that could not be examined have no row, so that
- * a missing row does not read as "no cost".
+ * The costs of the causes, only of a slow job. A cause that could not be
+ * examined has no row, because its cost is unknown, not 0.
  */
-static void say_causes(FILE *f, const struct cli_diagnosis *p)
+static void print_causes(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	const struct np_blame *b = &p->result.blame;
-	double excess = b->excess_sec.mean;
+	const struct np_blame *blame = &diagnosis->result.blame;
+	double excess = blame->excess_sec.mean;
 
-	if (!is_judged(p) || b->verdict == NP_BLAME_NOT_SLOW)
+	if (!is_judged(diagnosis) || blame->verdict == NP_BLAME_NOT_SLOW)
 		return;
 	cli_fheading(f, "%-*s%10s%8s  %s", cli_name_column(35, 1), "Cause",
 		     "Cost", "Share", "90 % interval");
 	for (int c = 0; c < NP_N_CAUSES; c++) {
 		char node[300];
 
-		if (b->cause[c].examined &&
-		    b->cause[c].sec.mean > LITTLE * excess)
+		if (blame->cause[c].examined &&
+		    blame->cause[c].sec.mean > MIN_SHARE * excess)
 			cause_row(f, cause_words((enum np_cause)c),
-				  &b->cause[c].sec, excess,
-				  on_node(p, (enum np_cause)c, node,
+				  &blame->cause[c].sec, excess,
+				  on_node(diagnosis, (enum np_cause)c, node,
 					  sizeof(node)));
 	}
-	cause_row(f, "unexplained", &b->unexplained_sec, excess, "");
+	cause_row(f, "unexplained", &blame->unexplained_sec, excess, "");
 }
 
 /* The value of a signal with its unit. */
-static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER_LEN])
+static void signal_text(enum np_signal signal, double v,
+			char buf[CLI_NUMBER_LEN])
 {
-	switch (s) {
+	switch (signal) {
 	case NP_SIGNAL_CPU_WAIT:
 	case NP_SIGNAL_STEAL:
 	case NP_SIGNAL_MEMORY_WAIT:
@@ -686,33 +732,38 @@ static const enum np_cause cause_of[NP_N_SIGNALS] = {
 };
 
 /*
- * The cause whose share includes the cost of a signal; NULL: none. If no such cause
- * was examined, its cost is unexplained.
+ * The cause whose share includes the cost of a signal; NULL: none. If that
+ * cause was not examined, its cost is unexplained.
  */
-static const char *share_name(const struct cli_diagnosis *p, enum np_signal s)
+static const char *share_name(const struct cli_diagnosis *diagnosis,
+			      enum np_signal signal)
 {
-	enum np_cause c = cause_of[s];
+	enum np_cause cause = cause_of[signal];
 
-	if (c == NP_N_CAUSES)
+	if (cause == NP_N_CAUSES)
 		return NULL;
-	return is_judged(p) && !p->result.blame.cause[c].examined ?
+	return is_judged(diagnosis) &&
+			       !diagnosis->result.blame.cause[cause].examined ?
 		       "unexplained" :
-		       cause_name(c);
+		       cause_name(cause);
 }
 
 /*
- * Which cause includes the cost of a signal that has none of its own: the seconds
- * that pages and packets take are already in the exposure to that cause.
+ * Which cause includes the cost of a signal that has none of its own: the
+ * seconds that pages and packets take are already in the exposure to that
+ * cause.
  */
-static const char *counted_as(const struct cli_diagnosis *p, enum np_signal s)
+static const char *counted_as(const struct cli_diagnosis *diagnosis,
+			      enum np_signal signal)
 {
-	const struct np_blame *b = &p->result.blame;
+	const struct np_blame *blame = &diagnosis->result.blame;
 
-	if (cause_of[s] == NP_N_CAUSES)
+	if (cause_of[signal] == NP_N_CAUSES)
 		return "";
-	if (!b->cause[cause_of[s]].examined)
-		return is_judged(p) ? "; what it costs is unexplained" : "";
-	switch (s) {
+	if (!blame->cause[cause_of[signal]].examined)
+		return is_judged(diagnosis) ? "; what it costs is unexplained" :
+					      "";
+	switch (signal) {
 	case NP_SIGNAL_SWAP:
 		return "; it costs time in which processes wait for memory";
 	case NP_SIGNAL_NFS:
@@ -747,70 +798,84 @@ static const char *const signal_words[NP_N_SIGNALS] = {
 	"processes that run or wait (load)",
 };
 
-/* The neighbour that had the worst node of others; NULL: no job is known. */
-static const struct np_acct_job *neighbour_at(const struct cli_diagnosis *p,
-					      enum np_signal s)
+/*
+ * The neighbour that ran on the node of other jobs where a signal was worst;
+ * NULL: none is known.
+ */
+static const struct np_acct_job *
+neighbour_at(const struct cli_diagnosis *diagnosis, enum np_signal signal)
 {
-	uint32_t i = p->neighbour_value ? p->near_neighbour[s] : NP_NO_INDEX;
+	uint32_t i = diagnosis->neighbour_value ?
+			     diagnosis->near_neighbour[signal] :
+			     NP_NO_INDEX;
 
-	return i == NP_NO_INDEX ? NULL : &p->acct.job[p->neighbour[i].job];
+	return i == NP_NO_INDEX ?
+		       NULL :
+		       &diagnosis->acct.job[diagnosis->neighbour[i].job];
 }
 
-/* The same on nodes of other jobs, with the job. */
-static void say_unusual_near(FILE *f, const struct cli_diagnosis *p)
+/* Signals that are unusual on nodes of other jobs, with the job there. */
+static void print_unusual_near(FILE *f, const struct cli_diagnosis *diagnosis)
 {
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		const struct np_examine_signal *g = &p->result.near[s];
-		const struct np_acct_job *o =
-			neighbour_at(p, (enum np_signal)s);
+		const struct np_examine_signal *reading =
+			&diagnosis->result.near[s];
+		const struct np_acct_job *other =
+			neighbour_at(diagnosis, (enum np_signal)s);
 		char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], node[256],
 			id[64];
 
-		if (!p->examined || !g->unusual)
+		if (!diagnosis->examined || !reading->unusual)
 			continue;
-		signal_text((enum np_signal)s, g->value, v);
-		signal_text((enum np_signal)s, g->usual, usual);
+		signal_text((enum np_signal)s, reading->value, v);
+		signal_text((enum np_signal)s, reading->usual, usual);
 		cli_print_labelled(
 			f, "Unusual",
 			"%s on other nodes: %s on %s%s%s%s, usually %s",
 			signal_words[s], v,
-			np_acct_node(&p->acct, g->node, node, sizeof(node)),
-			o ? " (" : "", o ? job_name(p, o, id, sizeof(id)) : "",
-			o ? ")" : "", usual);
+			np_acct_node(&diagnosis->acct, reading->node, node,
+				     sizeof(node)),
+			other ? " (" : "",
+			other ? job_name(diagnosis, other, id, sizeof(id)) : "",
+			other ? ")" : "", usual);
 	}
 }
 
 /* Signals that are outside the range of comparable runs. */
-static void say_unusual(FILE *f, const struct cli_diagnosis *p)
+static void print_unusual(FILE *f, const struct cli_diagnosis *diagnosis)
 {
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		const struct np_examine_signal *g = &p->result.sign[s];
+		const struct np_examine_signal *reading =
+			&diagnosis->result.sign[s];
 		char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], node[256];
 
-		if (!p->examined || !g->unusual)
+		if (!diagnosis->examined || !reading->unusual)
 			continue;
-		signal_text((enum np_signal)s, g->value, v);
-		signal_text((enum np_signal)s, g->usual, usual);
+		signal_text((enum np_signal)s, reading->value, v);
+		signal_text((enum np_signal)s, reading->usual, usual);
 		cli_print_labelled(f, "Unusual", "%s: %s on %s, usually %s%s",
 				   signal_words[s], v,
-				   np_acct_node(&p->acct, g->node, node,
-						sizeof(node)),
-				   usual, counted_as(p, (enum np_signal)s));
+				   np_acct_node(&diagnosis->acct, reading->node,
+						node, sizeof(node)),
+				   usual,
+				   counted_as(diagnosis, (enum np_signal)s));
 	}
-	say_unusual_near(f, p);
+	print_unusual_near(f, diagnosis);
 }
 
 /* ---- unusual intervals ---- */
 
 #define MAX_WHEN 8 /* intervals in text output */
 #define PROBES NP_N_SIGNALS
-#define NEAR (PROBES + 1) /* and from it on the signals of other nodes */
+#define NEAR (PROBES + 1) /* the first signal of other nodes */
 #define N_ROWS (NEAR + NP_N_SIGNALS)
 
 /* Steps of the timeline, [from, to), in which a signal was unusual. */
 struct interval {
-	/* PROBES: the job's own probes were delayed; NEAR + a signal: that of
-	   nodes on its leaf switches that are not its own */
+	/*
+	 * A signal of the job's nodes; PROBES: its probes were delayed; or
+	 * NEAR + a signal of other nodes on its leaf switches.
+	 */
 	int row;
 	size_t from, to;
 	double worst;
@@ -823,155 +888,179 @@ static enum np_signal signal_of(int row)
 }
 
 /* The value of a row other than PROBES. */
-static double value_at(const struct cli_diagnosis *p, int row, size_t step)
+static double value_at(const struct cli_diagnosis *diagnosis, int row,
+		       size_t step)
 {
-	return row < NEAR ? p->timeline.value[row][step] :
-			    p->timeline.near[row - NEAR][step];
+	return row < NEAR ? diagnosis->timeline.value[row][step] :
+			    diagnosis->timeline.near[row - NEAR][step];
 }
 
-/* What is known of a signal in comparable runs. */
-static const struct np_examine_signal *usual_of(const struct cli_diagnosis *p,
-						int row)
+/* A signal of this job, and its range in comparable runs. */
+static const struct np_examine_signal *
+usual_of(const struct cli_diagnosis *diagnosis, int row)
 {
-	return row == NP_SIGNAL_TRAFFIC ? &p->result.others_traffic :
-	       row < NEAR		? &p->result.sign[row] :
-					  &p->result.near[row - NEAR];
+	return row == NP_SIGNAL_TRAFFIC ? &diagnosis->result.others_traffic :
+	       row < NEAR		? &diagnosis->result.sign[row] :
+					  &diagnosis->result.near[row - NEAR];
 }
 
 /*
- * A signal of the job's nodes must be unusual in the whole run, too: for a part
- * of it even an undisturbed program waits more than in the mean, such as when it
- * writes a checkpoint. So must those of other nodes, for their programs. The traffic
- * of others does not depend on the program.
+ * Whether a row is unusual in a step. A signal must be unusual in the whole run,
+ * too, because an undisturbed program also waits more than usual for a part of
+ * its run, such as when it writes a checkpoint. This holds for the programs on
+ * other nodes as well. Only the traffic of other jobs does not depend on the
+ * program.
  */
-static bool is_unusual_at(const struct cli_diagnosis *p, int row, size_t step)
+static bool is_unusual_at(const struct cli_diagnosis *diagnosis, int row,
+			  size_t step)
 {
-	const struct cli_timeline *t = &p->timeline;
+	const struct cli_timeline *timeline = &diagnosis->timeline;
 
 	if (row == PROBES)
-		return t->has_probes && t->delayed[step] >= NP_EXAMINE_DELAYED;
-	return p->examined && t->has_metrics &&
-	       (row == NP_SIGNAL_TRAFFIC || usual_of(p, row)->unusual) &&
-	       np_examine_is_unusual(signal_of(row), usual_of(p, row),
-				     value_at(p, row, step));
+		return timeline->has_probes &&
+		       timeline->delayed[step] >= NP_EXAMINE_DELAYED;
+	return diagnosis->examined && timeline->has_metrics &&
+	       (row == NP_SIGNAL_TRAFFIC ||
+		usual_of(diagnosis, row)->unusual) &&
+	       np_examine_is_unusual(signal_of(row), usual_of(diagnosis, row),
+				     value_at(diagnosis, row, step));
 }
 
-/* Add a step to an interval; the worst value and its place remain. */
-static void add_step(const struct cli_diagnosis *p, struct interval *i)
+/* Add a step to an interval, and update its worst value with the place. */
+static void add_step(const struct cli_diagnosis *diagnosis,
+		     struct interval *span)
 {
-	const struct cli_timeline *t = &p->timeline;
-	enum np_signal s = signal_of(i->row);
-	size_t step = i->to++;
+	const struct cli_timeline *timeline = &diagnosis->timeline;
+	enum np_signal signal = signal_of(span->row);
+	size_t step = span->to++;
 
-	if (i->row == PROBES) {
-		i->worst = fmax(i->worst, t->delayed[step]);
-	} else if (np_examine_is_worse(s, value_at(p, i->row, step),
-				       i->worst)) {
-		i->worst = value_at(p, i->row, step);
-		i->place = (i->row < NEAR ? t->place : t->near_place)[s][step];
+	if (span->row == PROBES) {
+		span->worst = fmax(span->worst, timeline->delayed[step]);
+	} else if (np_examine_is_worse(signal,
+				       value_at(diagnosis, span->row, step),
+				       span->worst)) {
+		span->worst = value_at(diagnosis, span->row, step);
+		span->place = (span->row < NEAR ?
+				       timeline->place :
+				       timeline->near_place)[signal][step];
 	}
 }
 
 /*
- * The next interval, by signal and then by time; false: there is none. The first
- * one follows a zeroed one.
+ * Find the next interval, by signal and then by time; false: there is none.
+ * Begin with a zeroed interval.
  */
-static bool next_interval(const struct cli_diagnosis *p, struct interval *i)
+static bool next_interval(const struct cli_diagnosis *diagnosis,
+			  struct interval *span)
 {
-	size_t n = p->timeline.n;
+	size_t n = diagnosis->timeline.n;
 
-	for (; i->row < N_ROWS; i->row++, i->to = 0) {
-		i->from = i->to;
-		while (i->from < n && !is_unusual_at(p, i->row, i->from))
-			i->from++;
-		if (i->from == n)
+	for (; span->row < N_ROWS; span->row++, span->to = 0) {
+		span->from = span->to;
+		while (span->from < n &&
+		       !is_unusual_at(diagnosis, span->row, span->from))
+			span->from++;
+		if (span->from == n)
 			continue;
-		i->worst = NAN;
-		i->to = i->from;
-		while (i->to < n && is_unusual_at(p, i->row, i->to))
-			add_step(p, i);
+		span->worst = NAN;
+		span->to = span->from;
+		while (span->to < n &&
+		       is_unusual_at(diagnosis, span->row, span->to))
+			add_step(diagnosis, span);
 		return true;
 	}
 	return false;
 }
 
 /* Dates of the begin and the end of an interval. */
-static double begin_of(const struct cli_diagnosis *p, const struct interval *i)
+static double begin_of(const struct cli_diagnosis *diagnosis,
+		       const struct interval *span)
 {
-	return p->timeline.start + p->timeline.step_sec * (double)i->from;
+	return diagnosis->timeline.start +
+	       diagnosis->timeline.step_sec * (double)span->from;
 }
 
-static double end_of(const struct cli_diagnosis *p, const struct interval *i)
+static double end_of(const struct cli_diagnosis *diagnosis,
+		     const struct interval *span)
 {
-	return p->timeline.start + p->timeline.step_sec * (double)i->to;
+	return diagnosis->timeline.start +
+	       diagnosis->timeline.step_sec * (double)span->to;
 }
 
-/* Append the neighbours at some time, the first three by name. */
-static void add_neighbours_at(const struct cli_diagnosis *p, double from,
-			      double to, const char *before, char *buf,
-			      size_t len)
+/* Append the neighbours between two dates, the first three by name. */
+static void add_neighbours_at(const struct cli_diagnosis *diagnosis,
+			      double from, double to, const char *before,
+			      char *buf, size_t len)
 {
 	size_t more = 0;
 
-	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_neighbour *b = &p->neighbour[i];
+	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
+		const struct np_acct_neighbour *neighbour =
+			&diagnosis->neighbour[i];
 		char text[64];
 
-		if (b->to <= from || b->from >= to)
+		if (neighbour->to <= from || neighbour->from >= to)
 			continue;
 		if (more++ < 3)
-			cli_appendf(buf, len, "%s%s", more == 1 ? before : " ",
-				    job_name(p, &p->acct.job[b->job], text,
-					     sizeof(text)));
+			cli_appendf(
+				buf, len, "%s%s", more == 1 ? before : " ",
+				job_name(diagnosis,
+					 &diagnosis->acct.job[neighbour->job],
+					 text, sizeof(text)));
 	}
 	if (more > 3)
 		cli_appendf(buf, len, " +%zu", more - 3);
 }
 
 /* "traffic of other jobs: up to 16 GB/s on leaf0, usually 4 MB/s" */
-static void value_text(const struct cli_diagnosis *p, const struct interval *i,
-		       char *buf, size_t len)
+static void format_worst(const struct cli_diagnosis *diagnosis,
+			 const struct interval *span, char *buf, size_t len)
 {
 	char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], place[256];
-	enum np_signal s = signal_of(i->row);
+	enum np_signal signal = signal_of(span->row);
 
-	signal_text(s, i->worst, v);
-	signal_text(s, usual_of(p, i->row)->usual, usual);
-	if (s == NP_SIGNAL_TRAFFIC)
-		np_acct_leaf(&p->acct, i->place, place, sizeof(place));
+	signal_text(signal, span->worst, v);
+	signal_text(signal, usual_of(diagnosis, span->row)->usual, usual);
+	if (signal == NP_SIGNAL_TRAFFIC)
+		np_acct_leaf(&diagnosis->acct, span->place, place,
+			     sizeof(place));
 	else
-		np_acct_node(&p->acct, i->place, place, sizeof(place));
-	snprintf(buf, len, "%s%s: %s to %s on %s, usually %s", signal_words[s],
-		 i->row < NEAR ? "" : " on other nodes",
-		 np_examine_is_worse(s, 0, 1) ? "down" : "up", v, place, usual);
+		np_acct_node(&diagnosis->acct, span->place, place,
+			     sizeof(place));
+	snprintf(buf, len, "%s%s: %s to %s on %s, usually %s",
+		 signal_words[signal],
+		 span->row < NEAR ? "" : " on other nodes",
+		 np_examine_is_worse(signal, 0, 1) ? "down" : "up", v, place,
+		 usual);
 }
 
-/* When something was unusual, what, where, and which jobs were there then. */
-static void say_when(FILE *f, const struct cli_diagnosis *p)
+/* When a signal was unusual, where, and which neighbours ran then. */
+static void print_when(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	const struct cli_timeline *t = &p->timeline;
-	struct interval i = { .row = 0 };
+	const struct cli_timeline *timeline = &diagnosis->timeline;
+	struct interval span = { .row = 0 };
 	size_t more = 0;
 
-	while (next_interval(p, &i)) {
-		double from = begin_of(p, &i), sec = end_of(p, &i) - from;
+	while (next_interval(diagnosis, &span)) {
+		double from = begin_of(diagnosis, &span),
+		       sec = end_of(diagnosis, &span) - from;
 		char when[96] = "all the time", what[700], with[300] = "";
 		char text[CLI_NUMBER_LEN], date[CLI_NUMBER_LEN];
-		bool part = i.to - i.from < t->n;
+		bool part = span.to - span.from < timeline->n;
 
-		/* Of other nodes, the lines "Unusual" say as much. */
-		if ((i.row >= NEAR && !part) || more++ >= MAX_WHEN)
+		/* For other nodes, the lines "Unusual" have this already. */
+		if ((span.row >= NEAR && !part) || more++ >= MAX_WHEN)
 			continue;
 		if (part)
 			snprintf(when, sizeof(when), "for %s from %s",
 				 cli_sec(sec, text), cli_date(from, date));
-		if (i.row == PROBES)
+		if (span.row == PROBES)
 			snprintf(what, sizeof(what),
 				 "its probes: up to %.0f %% were delayed",
-				 100 * i.worst);
+				 100 * span.worst);
 		else
-			value_text(p, &i, what, sizeof(what));
-		add_neighbours_at(p, from, from + sec, "; with ", with,
+			format_worst(diagnosis, &span, what, sizeof(what));
+		add_neighbours_at(diagnosis, from, from + sec, "; with ", with,
 				  sizeof(with));
 		cli_print_labelled(f, "When", "%s: %s%s", when, what, with);
 	}
@@ -981,16 +1070,16 @@ static void say_when(FILE *f, const struct cli_diagnosis *p)
 }
 
 /* When the probes were delayed, if only in parts of the run. */
-static void say_slow_parts(FILE *f, const struct cli_diagnosis *p)
+static void print_slow_parts(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	const struct cli_timeline *t = &p->timeline;
+	const struct cli_timeline *timeline = &diagnosis->timeline;
 	char first[CLI_NUMBER_LEN], slow[CLI_NUMBER_LEN], all[CLI_NUMBER_LEN];
 	double worst = 0;
-	size_t from = t->n;
+	size_t from = timeline->n;
 
-	for (size_t i = t->n; i-- > 0;)
-		if (t->delayed[i] >= NP_EXAMINE_DELAYED) {
-			worst = fmax(worst, t->delayed[i]);
+	for (size_t i = timeline->n; i-- > 0;)
+		if (timeline->delayed[i] >= NP_EXAMINE_DELAYED) {
+			worst = fmax(worst, timeline->delayed[i]);
 			from = i;
 		}
 	cli_print_labelled(
@@ -998,88 +1087,98 @@ static void say_slow_parts(FILE *f, const struct cli_diagnosis *p)
 		"the network was slower than usual for %s of %s, first at %s: "
 		"up to %.0f %% took longer than in its undisturbed runs, "
 		"beyond what is usual",
-		cli_sec(p->result.slow_part * np_acct_job_sec(&p->acct, p->job),
+		cli_sec(diagnosis->result.slow_part *
+				np_acct_job_sec(&diagnosis->acct,
+						diagnosis->job),
 			slow),
-		cli_sec(np_acct_job_sec(&p->acct, p->job), all),
-		cli_date(t->start + t->step_sec * (double)from, first),
+		cli_sec(np_acct_job_sec(&diagnosis->acct, diagnosis->job), all),
+		cli_date(timeline->start + timeline->step_sec * (double)from,
+			 first),
 		100 * worst);
 }
 
-/* What the job's own probes say, if it was measured. */
-static void say_probes(FILE *f, const struct cli_diagnosis *p)
+/* What the job's own probes measured, if there were any. */
+static void print_probes(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	if (!p->examined || p->result.probes == NP_WITNESS_NONE)
+	if (!diagnosis->examined || diagnosis->result.probes == NP_WITNESS_NONE)
 		return;
-	if (p->result.slow_part > 0 && p->result.slow_part < 1)
-		say_slow_parts(f, p);
+	if (diagnosis->result.slow_part > 0 && diagnosis->result.slow_part < 1)
+		print_slow_parts(f, diagnosis);
 	else
 		cli_print_labelled(f, "Its probes",
 				   "%s: %.0f %% took longer than in its "
 				   "undisturbed runs, beyond what is usual",
-				   p->result.probes == NP_WITNESS_AGAINST ?
+				   diagnosis->result.probes ==
+						   NP_WITNESS_AGAINST ?
 					   "the network was as fast as usual" :
 					   "the network was slower than usual",
-				   100 * p->result.delayed);
+				   100 * diagnosis->result.delayed);
 }
 
 /* The columns of a neighbour that are names. */
 enum { JOB, NAME, USER, LEAF, N_NAMES };
 
 /* Names are "" if the neighbour's job is private. */
-static void neighbour_names(const struct cli_diagnosis *p, size_t i,
+static void neighbour_names(const struct cli_diagnosis *diagnosis, size_t i,
 			    char name[N_NAMES][256])
 {
-	const struct np_acct_neighbour *b = &p->neighbour[i];
-	const struct np_acct_job *o = &p->acct.job[b->job];
+	const struct np_acct_neighbour *neighbour = &diagnosis->neighbour[i];
+	const struct np_acct_job *other = &diagnosis->acct.job[neighbour->job];
 	char text[256];
 
-	snprintf(name[JOB], 256, "%s", job_name(p, o, text, sizeof(text)));
+	snprintf(name[JOB], 256, "%s",
+		 job_name(diagnosis, other, text, sizeof(text)));
 	snprintf(name[LEAF], 256, "%s",
-		 np_acct_leaf(&p->acct, b->leaf, text, sizeof(text)));
+		 np_acct_leaf(&diagnosis->acct, neighbour->leaf, text,
+			      sizeof(text)));
 	name[NAME][0] = name[USER][0] = '\0';
-	if (!may_name(p, o))
+	if (!may_name(diagnosis, other))
 		return;
 	snprintf(name[NAME], 256, "%s",
-		 np_acct_text(&p->acct, o->name, text, sizeof(text)));
+		 np_acct_text(&diagnosis->acct, other->name, text,
+			      sizeof(text)));
 	snprintf(name[USER], 256, "%s",
-		 np_acct_text(&p->acct, o->user, text, sizeof(text)));
+		 np_acct_text(&diagnosis->acct, other->user, text,
+			      sizeof(text)));
 }
 
 /* One neighbour; a star marks those that shared a node with the job. */
-static void neighbour_row(FILE *f, const struct cli_diagnosis *p, size_t i,
-			  const int width[N_NAMES])
+static void neighbour_row(FILE *f, const struct cli_diagnosis *diagnosis,
+			  size_t i, const int width[N_NAMES])
 {
-	const struct np_acct_neighbour *b = &p->neighbour[i];
+	const struct np_acct_neighbour *neighbour = &diagnosis->neighbour[i];
 	char name[N_NAMES][256];
 
-	neighbour_names(p, i, name);
+	neighbour_names(diagnosis, i, name);
 	for (int c = 0; c < N_NAMES; c++) {
 		cli_print_left(f, name[c], width[c]);
 		putc(' ', f);
 	}
-	fprintf(f, "%5u", b->nodes);
-	cli_fprint_number(f, cli_sec, b->to - b->from, 9);
-	cli_fprint_number(f, cli_rate, b->rate, 11);
-	cli_fprint_number(f, cli_sec, b->cost_sec, 9);
-	fprintf(f, "%s\n", b->same_node ? " *" : "");
+	fprintf(f, "%5u", neighbour->nodes);
+	cli_fprint_number(f, cli_sec, neighbour->to - neighbour->from, 9);
+	cli_fprint_number(f, cli_rate, neighbour->rate, 11);
+	cli_fprint_number(f, cli_sec, neighbour->cost_sec, 9);
+	fprintf(f, "%s\n", neighbour->same_node ? " *" : "");
 }
 
 /* The neighbours, those with the most node-seconds during the job first. */
-static void say_neighbours(FILE *f, const struct cli_diagnosis *p)
+static void print_neighbours(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	size_t shown = p->n_neighbours < MAX_ROWS ? p->n_neighbours : MAX_ROWS;
+	size_t shown = diagnosis->n_neighbours < MAX_ROWS ?
+			       diagnosis->n_neighbours :
+			       MAX_ROWS;
 	int width[N_NAMES] = { 11, cli_name_column(13, 1), 8, 10 };
 	char name[N_NAMES][256];
 	bool same = false;
 
-	if (!p->n_neighbours) {
+	if (!diagnosis->n_neighbours) {
 		cli_print_labelled(f, "Neighbours",
 				   "none in the accounting: no other job was "
 				   "on its leaf switches");
 		return;
 	}
 	for (size_t i = 0; i < shown; i++) {
-		neighbour_names(p, i, name);
+		neighbour_names(diagnosis, i, name);
 		for (int c = 0; c < N_NAMES; c++)
 			width[c] = cli_widen(width[c], name[c]);
 	}
@@ -1088,11 +1187,12 @@ static void say_neighbours(FILE *f, const struct cli_diagnosis *p)
 		     width[LEAF], "Leaf", "Nodes", "Overlap", "Traffic",
 		     "Cost");
 	for (size_t i = 0; i < shown; i++) {
-		neighbour_row(f, p, i, width);
-		same |= p->neighbour[i].same_node;
+		neighbour_row(f, diagnosis, i, width);
+		same |= diagnosis->neighbour[i].same_node;
 	}
-	if (p->n_neighbours > MAX_ROWS)
-		fprintf(f, "%zu more (--json)\n", p->n_neighbours - MAX_ROWS);
+	if (diagnosis->n_neighbours > MAX_ROWS)
+		fprintf(f, "%zu more (--json)\n",
+			diagnosis->n_neighbours - MAX_ROWS);
 	if (same)
 		fprintf(f, "* on a node of the job\n");
 }
@@ -1122,59 +1222,66 @@ static double most_of(const double *v, size_t from, size_t to)
 }
 
 /* The values of the steps [from, to), without neighbours. */
-static void timeline_row(FILE *f, const struct cli_timeline *t, size_t from,
-			 size_t to)
+static void timeline_row(FILE *f, const struct cli_timeline *timeline,
+			 size_t from, size_t to)
 {
-	if (t->has_metrics) {
-		cli_fprint_number(f, cli_rate, mean_of(t->own, from, to), 12);
-		cli_fprint_number(f, cli_rate, mean_of(t->others, from, to),
+	if (timeline->has_metrics) {
+		cli_fprint_number(f, cli_rate, mean_of(timeline->own, from, to),
 				  12);
-		cli_fprint_number(
-			f, cli_percent,
-			mean_of(t->value[NP_SIGNAL_CPU_WAIT], from, to), 10);
-		cli_fprint_number(
-			f, cli_percent,
-			mean_of(t->value[NP_SIGNAL_IO_WAIT], from, to), 10);
-	}
-	if (t->has_probes)
-		cli_fprint_number(f, cli_percent, most_of(t->delayed, from, to),
+		cli_fprint_number(f, cli_rate,
+				  mean_of(timeline->others, from, to), 12);
+		cli_fprint_number(f, cli_percent,
+				  mean_of(timeline->value[NP_SIGNAL_CPU_WAIT],
+					  from, to),
 				  10);
+		cli_fprint_number(f, cli_percent,
+				  mean_of(timeline->value[NP_SIGNAL_IO_WAIT],
+					  from, to),
+				  10);
+	}
+	if (timeline->has_probes)
+		cli_fprint_number(f, cli_percent,
+				  most_of(timeline->delayed, from, to), 10);
 	putc(' ', f);
 }
 
 /*
  * Neighbouring steps are combined until the table has at most MAX_ROWS rows.
  */
-static void say_timeline(FILE *f, const struct cli_diagnosis *p)
+static void print_timeline(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	const struct cli_timeline *t = &p->timeline;
-	size_t rows = t->n < MAX_ROWS ? t->n : MAX_ROWS;
+	const struct cli_timeline *timeline = &diagnosis->timeline;
+	size_t rows = timeline->n < MAX_ROWS ? timeline->n : MAX_ROWS;
 	char leaf[256], date[CLI_NUMBER_LEN], with[300];
 
 	if (!rows)
 		return;
 	cli_fheading(f, "%-20s%s%s  %s", "Timeline",
-		     t->has_metrics ?
+		     timeline->has_metrics ?
 			     " Own traffic     Others'  CPU wait  I/O wait" :
 			     "",
-		     t->has_probes ? "   Delayed" : "", "Neighbours");
+		     timeline->has_probes ? "   Delayed" : "", "Neighbours");
 	for (size_t r = 0; r < rows; r++) {
-		size_t from = r * t->n / rows, to = (r + 1) * t->n / rows;
-		double at = t->start + t->step_sec * (double)from;
+		size_t from = r * timeline->n / rows,
+		       to = (r + 1) * timeline->n / rows;
+		double at = timeline->start + timeline->step_sec * (double)from;
 
 		cli_print_left(f, cli_date(at, date), 20);
-		timeline_row(f, t, from, to);
+		timeline_row(f, timeline, from, to);
 		with[0] = '\0';
-		add_neighbours_at(p, at, t->start + t->step_sec * (double)to,
+		add_neighbours_at(diagnosis, at,
+				  timeline->start +
+					  timeline->step_sec * (double)to,
 				  " ", with, sizeof(with));
 		fprintf(f, "%s\n", with);
 	}
-	if (t->has_metrics)
+	if (timeline->has_metrics)
 		fprintf(f,
 			"Traffic on %s; waiting times are of the worst of the "
 			"job's nodes.\n",
-			np_acct_leaf(&p->acct, t->leaf, leaf, sizeof(leaf)));
-	if (t->has_probes)
+			np_acct_leaf(&diagnosis->acct, timeline->leaf, leaf,
+				     sizeof(leaf)));
+	if (timeline->has_probes)
 		fprintf(f, "Delayed: its own probes, in the worst part of the "
 			   "time.\n");
 }
@@ -1182,77 +1289,82 @@ static void say_timeline(FILE *f, const struct cli_diagnosis *p)
 /*
  * What the verdict could not take into account, each with what to do about it.
  */
-static void say_missing(FILE *f, const struct cli_diagnosis *p)
+static void print_missing(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	if (!p->metrics)
+	if (!diagnosis->metrics)
 		cli_print_labelled(
 			f, "Missing",
 			"%s: only Slurm's accounting was used, and neighbours "
 			"are weighted by their number of nodes",
-			p->no_metrics.text);
-	else if (p->no_metrics.text[0])
-		cli_print_labelled(f, "Missing", "%s", p->no_metrics.text);
-	if (p->metrics && p->n_without)
+			diagnosis->no_metrics.text);
+	else if (diagnosis->no_metrics.text[0])
+		cli_print_labelled(f, "Missing", "%s",
+				   diagnosis->no_metrics.text);
+	if (diagnosis->metrics && diagnosis->n_without)
 		cli_print_labelled(
 			f, "Missing",
 			"%zu of its nodes %s no samples on the metrics server; "
 			"do nodes have other names there (MetricsLabel)?",
-			p->n_without, p->n_without == 1 ? "has" : "have");
-	if (p->n_runs_without)
-		cli_print_labelled(f, "Missing",
-				   "%zu of the %zu comparable runs %s no "
-				   "samples on the metrics server; does it "
-				   "keep them for as long (--since)?",
-				   p->n_runs_without, p->n_examined,
-				   p->n_runs_without == 1 ? "has" : "have");
-	if (p->not_named.text[0])
+			diagnosis->n_without,
+			diagnosis->n_without == 1 ? "has" : "have");
+	if (diagnosis->n_runs_without)
+		cli_print_labelled(
+			f, "Missing",
+			"%zu of the %zu comparable runs %s no "
+			"samples on the metrics server; does it "
+			"keep them for as long (--since)?",
+			diagnosis->n_runs_without, diagnosis->n_examined,
+			diagnosis->n_runs_without == 1 ? "has" : "have");
+	if (diagnosis->not_named.text[0])
 		cli_print_labelled(f, "Missing",
 				   "whether jobs of other users are private "
 				   "(PrivateData), so they have no names: %s",
-				   p->not_named.text);
-	if (p->n_leaves_skipped || p->n_nodes_skipped)
+				   diagnosis->not_named.text);
+	if (diagnosis->n_leaves_skipped || diagnosis->n_nodes_skipped)
 		cli_print_labelled(f, "Missing",
 				   "the metrics server is asked about at most "
 				   "%d leaf switches and %d nodes on each: %zu "
 				   "switch%s and %zu node%s were not queried",
 				   CLI_DIAGNOSIS_LEAVES,
 				   CLI_DIAGNOSIS_LEAF_NODES,
-				   p->n_leaves_skipped,
-				   p->n_leaves_skipped == 1 ? "" : "es",
-				   p->n_nodes_skipped,
-				   cli_plural_s(p->n_nodes_skipped));
-	if (p->acct.one_leaf)
+				   diagnosis->n_leaves_skipped,
+				   diagnosis->n_leaves_skipped == 1 ? "" : "es",
+				   diagnosis->n_nodes_skipped,
+				   cli_plural_s(diagnosis->n_nodes_skipped));
+	if (diagnosis->acct.one_leaf)
 		cli_print_labelled(f, "Note",
 				   "no topology is known, so all nodes count "
 				   "as one leaf switch");
-	if (p->acct.damaged)
+	if (diagnosis->acct.damaged)
 		cli_print_labelled(
 			f, "Missing",
 			"%zu row%s of the accounting could not be read",
-			p->acct.damaged, cli_plural_s(p->acct.damaged));
+			diagnosis->acct.damaged,
+			cli_plural_s(diagnosis->acct.damaged));
 }
 
 /* What to do next; "" if there is nothing to do. */
-static const char *next_of(const struct cli_diagnosis *p, char *buf, size_t len)
+static const char *next_advice(const struct cli_diagnosis *diagnosis, char *buf,
+			       size_t len)
 {
-	const struct np_blame *b = &p->result.blame;
+	const struct np_blame *blame = &diagnosis->result.blame;
 	enum np_cause list[NP_N_CAUSES];
 	bool one_node;
 
-	if (!p->examined || job_state(p) != JOB_COMPARABLE)
+	if (!diagnosis->examined || job_state(diagnosis) != JOB_COMPARABLE)
 		return "";
-	if (list_blamed(b, list))
-		return next_step(p, list[0], buf, len);
+	if (list_blamed(blame, list))
+		return advice_for(diagnosis, list[0], buf, len);
 	/* Only steps on several nodes are measured. */
-	one_node = p->job->n_nodes == 1;
-	if (b->verdict == NP_BLAME_TOO_FEW)
+	one_node = diagnosis->job->n_nodes == 1;
+	if (blame->verdict == NP_BLAME_TOO_FEW)
 		return one_node ? "give later runs the same job name, so that "
 				  "they can be compared" :
 				  "measure how the job reacts to its "
 				  "neighbours (sbatch --netprofile=NAME "
 				  "job.sh); give later runs the same job name, "
 				  "so that they can be compared";
-	if (b->verdict == NP_BLAME_UNEXPLAINED)
+	if (blame->verdict == NP_BLAME_UNEXPLAINED)
 		return one_node ? "check what the job itself did (its output "
 				  "and input)" :
 				  "check what the job itself did (its output "
@@ -1261,115 +1373,119 @@ static const char *next_of(const struct cli_diagnosis *p, char *buf, size_t len)
 	return "";
 }
 
-/*
- * The verdict first, then the details in the order in which a reader doubts
- * it.
- */
-void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *p)
+/* The verdict comes first, then what it is based on, then the tables. */
+void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	char next[LINE];
+	char next[LINE_BYTES];
 
-	say_verdict(f, p);
-	say_compared(f, p);
-	say_different(f, p);
-	say_unusual(f, p);
-	say_probes(f, p);
-	say_when(f, p);
-	say_missing(f, p);
-	cli_print_labelled(f, "Next", "%s", next_of(p, next, sizeof(next)));
-	say_causes(f, p);
-	say_neighbours(f, p);
-	say_timeline(f, p);
+	print_verdict(f, diagnosis);
+	print_compared(f, diagnosis);
+	print_different(f, diagnosis);
+	print_unusual(f, diagnosis);
+	print_probes(f, diagnosis);
+	print_when(f, diagnosis);
+	print_missing(f, diagnosis);
+	cli_print_labelled(f, "Next", "%s",
+			   next_advice(diagnosis, next, sizeof(next)));
+	print_causes(f, diagnosis);
+	print_neighbours(f, diagnosis);
+	print_timeline(f, diagnosis);
 }
 
 /* ---- for programs ---- */
 
 /* An estimate with its interval, in seconds. */
-static void put_range(json_object *in, const char *key,
-		      const struct np_blame_range *r)
+static void put_range(json_object *parent, const char *key,
+		      const struct np_blame_range *cost)
 {
-	json_object *j = cli_put_object(in, key);
+	json_object *object = cli_put_object(parent, key);
 
-	cli_put_real(j, "mean", r->mean);
-	cli_put_real(j, "low", r->low);
-	cli_put_real(j, "high", r->high);
+	cli_put_real(object, "mean", cost->mean);
+	cli_put_real(object, "low", cost->low);
+	cli_put_real(object, "high", cost->high);
 }
 
 /* The node of a cause or signal; null: not a single one. */
-static void put_node(json_object *in, const struct cli_diagnosis *p,
+static void put_node(json_object *parent, const struct cli_diagnosis *diagnosis,
 		     uint32_t node)
 {
 	char name[256];
 
-	cli_put_text(in, "node",
-		     node == NP_NO_INDEX ?
-			     NULL :
-			     np_acct_node(&p->acct, node, name, sizeof(name)));
+	cli_put_text(parent, "node",
+		     node == NP_NO_INDEX ? NULL :
+					   np_acct_node(&diagnosis->acct, node,
+							name, sizeof(name)));
 }
 
 /* One cause, also those that were examined and not blamed. */
-static void put_cause(json_object *list, const struct cli_diagnosis *p,
-		      enum np_cause c)
+static void put_cause(json_object *list, const struct cli_diagnosis *diagnosis,
+		      enum np_cause cause)
 {
-	const struct np_blame *b = &p->result.blame;
-	json_object *j = cli_append_object(list);
+	const struct np_blame *blame = &diagnosis->result.blame;
+	json_object *object = cli_append_object(list);
 
-	cli_put_text(j, "cause", cause_name(c));
-	cli_put_bool(j, "examined", b->cause[c].examined);
-	cli_put_bool(j, "blamed", b->cause[c].blamed);
-	cli_put_real(j, "confidence", b->cause[c].confidence);
-	put_range(j, "sec", &b->cause[c].sec);
-	cli_put_real(j, "share",
-		     b->excess_sec.mean > 0 ?
-			     b->cause[c].sec.mean / b->excess_sec.mean :
+	cli_put_text(object, "cause", cause_name(cause));
+	cli_put_bool(object, "examined", blame->cause[cause].examined);
+	cli_put_bool(object, "blamed", blame->cause[cause].blamed);
+	cli_put_real(object, "confidence", blame->cause[cause].confidence);
+	put_range(object, "sec", &blame->cause[cause].sec);
+	cli_put_real(object, "share",
+		     blame->excess_sec.mean > 0 ?
+			     blame->cause[cause].sec.mean /
+				     blame->excess_sec.mean :
 			     NAN);
-	cli_put_real(j, "exposure_sec", p->result.exposure[c]);
-	put_node(j, p, p->result.node[c]);
-	cli_put_bool(j, "one_node", p->result.one_node[c]);
+	cli_put_real(object, "exposure_sec", diagnosis->result.exposure[cause]);
+	put_node(object, diagnosis, diagnosis->result.node[cause]);
+	cli_put_bool(object, "one_node", diagnosis->result.one_node[cause]);
 }
 
 /*
- * The verdict and its numbers. Without a judgement only the run time is there,
- * and the list of causes is empty.
+ * The verdict and its numbers. If the job cannot be judged, the list of causes
+ * is empty and the costs are missing.
  */
-static void put_blame(json_object *in, const struct cli_diagnosis *p)
+static void put_blame(json_object *parent,
+		      const struct cli_diagnosis *diagnosis)
 {
-	const struct np_blame *b = &p->result.blame;
-	bool judged = is_judged(p);
+	const struct np_blame *blame = &diagnosis->result.blame;
+	bool judged = is_judged(diagnosis);
 	enum np_cause most[NP_N_CAUSES];
 	json_object *list;
 
-	cli_put_text(in, "verdict", verdict_name(p));
-	cli_put_real(in, "confidence", judged ? b->confidence : NAN);
-	cli_put_real(in, "run_sec", np_acct_job_sec(&p->acct, p->job));
-	cli_put_real(in, "usual_sec", p->n_examined ? b->usual_sec : NAN);
-	cli_put_text(in, "network_by",
-		     !p->examined	  ? NULL :
-		     p->result.by_traffic ? "traffic" :
-					    "nodes");
-	cli_put_real(in, "probes_delayed",
-		     p->examined ? p->result.delayed : NAN);
-	cli_put_real(in, "probes_slow_part",
-		     p->examined && p->timeline.has_probes ?
-			     p->result.slow_part :
+	cli_put_text(parent, "verdict", verdict_name(diagnosis));
+	cli_put_real(parent, "confidence", judged ? blame->confidence : NAN);
+	cli_put_real(parent, "run_sec",
+		     np_acct_job_sec(&diagnosis->acct, diagnosis->job));
+	cli_put_real(parent, "usual_sec",
+		     diagnosis->n_examined ? blame->usual_sec : NAN);
+	cli_put_text(parent, "network_by",
+		     !diagnosis->examined	  ? NULL :
+		     diagnosis->result.by_traffic ? "traffic" :
+						    "nodes");
+	cli_put_real(parent, "probes_delayed",
+		     diagnosis->examined ? diagnosis->result.delayed : NAN);
+	cli_put_real(parent, "probes_slow_part",
+		     diagnosis->examined && diagnosis->timeline.has_probes ?
+			     diagnosis->result.slow_part :
 			     NAN);
-	list = cli_put_array(in, "causes");
+	list = cli_put_array(parent, "causes");
 	if (!judged)
 		return;
-	put_range(in, "alone_sec", &b->alone_sec);
-	put_range(in, "excess_sec", &b->excess_sec);
-	put_range(in, "unexplained_sec", &b->unexplained_sec);
-	cli_put_real(in, "noise", b->noise);
-	if (list_blamed(b, most)) {
-		cli_put_text(in, "cause", cause_name(most[0]));
-		cli_put_real(in, "cause_sec", b->cause[most[0]].sec.mean);
+	put_range(parent, "alone_sec", &blame->alone_sec);
+	put_range(parent, "excess_sec", &blame->excess_sec);
+	put_range(parent, "unexplained_sec", &blame->unexplained_sec);
+	cli_put_real(parent, "noise", blame->noise);
+	if (list_blamed(blame, most)) {
+		cli_put_text(parent, "cause", cause_name(most[0]));
+		cli_put_real(parent, "cause_sec",
+			     blame->cause[most[0]].sec.mean);
 	}
 	for (int c = 0; c < NP_N_CAUSES; c++)
-		put_cause(list, p, (enum np_cause)c);
+		put_cause(list, diagnosis, (enum np_cause)c);
 }
 
-/* In what the job differs from its usual runs. */
-static void put_differences(json_object *in, const struct cli_diagnosis *p)
+/* How the job differs from its usual runs. */
+static void put_differences(json_object *parent,
+			    const struct cli_diagnosis *diagnosis)
 {
 	static const char *const names[NP_ACCT_N_TRAITS] = {
 		"nodes",
@@ -1377,119 +1493,134 @@ static void put_differences(json_object *in, const struct cli_diagnosis *p)
 		"tasks",
 		"partition",
 	};
-	json_object *list = cli_put_array(in, "differences"), *j;
-	char own[LINE], other[LINE];
-	bool named = may_name(p, p->job);
+	json_object *list = cli_put_array(parent, "differences"), *object;
+	char own[LINE_BYTES], other[LINE_BYTES];
+	bool named = may_name(diagnosis, diagnosis->job);
 
 	for (int t = 0; t < NP_ACCT_N_TRAITS; t++) {
 		enum np_acct_trait trait = (enum np_acct_trait)t;
-		struct np_acct_usual u;
+		struct np_acct_usual usual;
 
-		if (!differs(p, trait, &u))
+		if (!differs(diagnosis, trait, &usual))
 			continue;
-		j = cli_append_object(list);
-		cli_put_text(j, "what", names[t]);
-		cli_put_text(j, "value",
-			     trait_text(p, trait, u.own, own, LINE));
-		cli_put_text(j, "usual",
-			     trait_text(p, trait, u.usual, other, LINE));
+		object = cli_append_object(list);
+		cli_put_text(object, "what", names[t]);
+		cli_put_text(object, "value",
+			     trait_text(diagnosis, trait, usual.own, own,
+					LINE_BYTES));
+		cli_put_text(object, "usual",
+			     trait_text(diagnosis, trait, usual.usual, other,
+					LINE_BYTES));
 	}
-	if (!has_new_command(p, own, other))
+	if (!has_new_command(diagnosis, own, other))
 		return;
-	j = cli_append_object(list);
-	cli_put_text(j, "what", "command");
-	cli_put_text(j, "value", named ? own : NULL);
-	cli_put_text(j, "usual", named ? other : NULL);
+	object = cli_append_object(list);
+	cli_put_text(object, "what", "command");
+	cli_put_text(object, "value", named ? own : NULL);
+	cli_put_text(object, "usual", named ? other : NULL);
 }
 
 /* A signal with the range of comparable runs, and one more member. */
-static void put_sign(json_object *list, const struct cli_diagnosis *p,
-		     enum np_signal s, const struct np_examine_signal *g,
-		     const char *key, const char *text)
+static void put_sign(json_object *list, const struct cli_diagnosis *diagnosis,
+		     enum np_signal signal,
+		     const struct np_examine_signal *reading, const char *key,
+		     const char *text)
 {
-	json_object *j = cli_append_object(list);
+	json_object *object = cli_append_object(list);
 
-	cli_put_text(j, "signal", np_signal_name(s));
-	cli_put_bool(j, "unusual", g->unusual);
-	cli_put_text(j, key, text);
-	put_node(j, p, g->node);
-	cli_put_real(j, "value", g->value);
-	cli_put_real(j, "usual", g->known ? g->usual : NAN);
-	cli_put_real(j, "most", g->known ? g->most : NAN);
+	cli_put_text(object, "signal", np_signal_name(signal));
+	cli_put_bool(object, "unusual", reading->unusual);
+	cli_put_text(object, key, text);
+	put_node(object, diagnosis, reading->node);
+	cli_put_real(object, "value", reading->value);
+	cli_put_real(object, "usual", reading->known ? reading->usual : NAN);
+	cli_put_real(object, "most", reading->known ? reading->most : NAN);
 }
 
 /* The signals that have a value for this job, and those of other nodes. */
-static void put_signs(json_object *in, const struct cli_diagnosis *p)
+static void put_signs(json_object *parent,
+		      const struct cli_diagnosis *diagnosis)
 {
-	json_object *list = cli_put_array(in, "signals");
+	json_object *list = cli_put_array(parent, "signals");
 	char text[64];
 
-	for (int i = 0; p->examined && i < NP_N_SIGNALS; i++) {
-		enum np_signal s = (enum np_signal)i;
+	for (int i = 0; diagnosis->examined && i < NP_N_SIGNALS; i++) {
+		enum np_signal signal = (enum np_signal)i;
 
-		if (!isnan(p->result.sign[s].value))
-			put_sign(list, p, s, &p->result.sign[s], "cause",
-				 share_name(p, s));
+		if (!isnan(diagnosis->result.sign[signal].value))
+			put_sign(list, diagnosis, signal,
+				 &diagnosis->result.sign[signal], "cause",
+				 share_name(diagnosis, signal));
 	}
-	list = cli_put_array(in, "others_signals");
-	for (int i = 0; p->examined && i < NP_N_SIGNALS; i++) {
-		enum np_signal s = (enum np_signal)i;
-		const struct np_acct_job *o = neighbour_at(p, s);
+	list = cli_put_array(parent, "others_signals");
+	for (int i = 0; diagnosis->examined && i < NP_N_SIGNALS; i++) {
+		enum np_signal signal = (enum np_signal)i;
+		const struct np_acct_job *other =
+			neighbour_at(diagnosis, signal);
 
-		if (np_examine_is_near(s) && !isnan(p->result.near[s].value))
-			put_sign(list, p, s, &p->result.near[s], "job",
-				 !o || !may_name(p, o) ?
+		if (np_examine_is_near(signal) &&
+		    !isnan(diagnosis->result.near[signal].value))
+			put_sign(list, diagnosis, signal,
+				 &diagnosis->result.near[signal], "job",
+				 !other || !may_name(diagnosis, other) ?
 					 NULL :
-					 job_name(p, o, text, sizeof(text)));
+					 job_name(diagnosis, other, text,
+						  sizeof(text)));
 	}
 }
 
-/* What a neighbour did besides sending; null: not known. */
-static void put_neighbour_signals(json_object *in,
-				  const struct cli_diagnosis *p, size_t i)
+/* The signals of a neighbour's nodes; null: not known. */
+static void put_neighbour_signals(json_object *parent,
+				  const struct cli_diagnosis *diagnosis,
+				  size_t i)
 {
-	json_object *j = cli_put_object(in, "signals");
+	json_object *object = cli_put_object(parent, "signals");
 
 	for (int s = 0; s < NP_N_SIGNALS; s++)
 		if (np_examine_is_near((enum np_signal)s))
-			cli_put_real(j, np_signal_name((enum np_signal)s),
-				     p->neighbour_value ?
-					     p->neighbour_value[i][s] :
+			cli_put_real(object, np_signal_name((enum np_signal)s),
+				     diagnosis->neighbour_value ?
+					     diagnosis->neighbour_value[i][s] :
 					     NAN);
 }
 
 /* Names and users of private jobs are null. */
-static void put_neighbours(json_object *in, const struct cli_diagnosis *p)
+static void put_neighbours(json_object *parent,
+			   const struct cli_diagnosis *diagnosis)
 {
-	json_object *list = cli_put_array(in, "neighbours");
+	json_object *list = cli_put_array(parent, "neighbours");
 
-	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_neighbour *b = &p->neighbour[i];
-		const struct np_acct_job *o = &p->acct.job[b->job];
-		bool named = may_name(p, o);
-		json_object *j = cli_append_object(list);
+	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
+		const struct np_acct_neighbour *neighbour =
+			&diagnosis->neighbour[i];
+		const struct np_acct_job *other =
+			&diagnosis->acct.job[neighbour->job];
+		bool named = may_name(diagnosis, other);
+		json_object *object = cli_append_object(list);
 		char text[256];
 
-		cli_put_text(j, "job",
-			     named ? job_name(p, o, text, sizeof(text)) : NULL);
-		cli_put_text(j, "name",
-			     named ? np_acct_text(&p->acct, o->name, text,
-						  sizeof(text)) :
+		cli_put_text(object, "job",
+			     named ? job_name(diagnosis, other, text,
+					      sizeof(text)) :
 				     NULL);
-		cli_put_text(j, "user",
-			     named ? np_acct_text(&p->acct, o->user, text,
-						  sizeof(text)) :
+		cli_put_text(object, "name",
+			     named ? np_acct_text(&diagnosis->acct, other->name,
+						  text, sizeof(text)) :
 				     NULL);
-		cli_put_text(j, "leaf",
-			     np_acct_leaf(&p->acct, b->leaf, text,
-					  sizeof(text)));
-		cli_put_count(j, "nodes", b->nodes);
-		cli_put_time(j, "from", b->from);
-		cli_put_time(j, "to", b->to);
-		cli_put_bool(j, "same_node", b->same_node);
-		cli_put_real(j, "bytes_per_sec", b->rate);
-		put_neighbour_signals(j, p, i);
-		cli_put_real(j, "cost_sec", b->cost_sec);
+		cli_put_text(object, "user",
+			     named ? np_acct_text(&diagnosis->acct, other->user,
+						  text, sizeof(text)) :
+				     NULL);
+		cli_put_text(object, "leaf",
+			     np_acct_leaf(&diagnosis->acct, neighbour->leaf,
+					  text, sizeof(text)));
+		cli_put_count(object, "nodes", neighbour->nodes);
+		cli_put_time(object, "from", neighbour->from);
+		cli_put_time(object, "to", neighbour->to);
+		cli_put_bool(object, "same_node", neighbour->same_node);
+		cli_put_real(object, "bytes_per_sec", neighbour->rate);
+		put_neighbour_signals(object, diagnosis, i);
+		cli_put_real(object, "cost_sec", neighbour->cost_sec);
 	}
 }
 
@@ -1497,120 +1628,146 @@ static void put_neighbours(json_object *in, const struct cli_diagnosis *p)
  * The intervals in which something was unusual. The jobs are those among the
  * neighbours that may be named.
  */
-static void put_intervals(json_object *in, const struct cli_diagnosis *p)
+static void put_intervals(json_object *parent,
+			  const struct cli_diagnosis *diagnosis)
 {
-	json_object *list = cli_put_array(in, "unusual");
-	struct interval i = { .row = 0 };
+	json_object *list = cli_put_array(parent, "unusual");
+	struct interval span = { .row = 0 };
 	char text[256];
 
-	while (next_interval(p, &i)) {
-		json_object *j = cli_append_object(list), *jobs;
-		bool leaf = i.row == NP_SIGNAL_TRAFFIC;
-		bool probes = i.row == PROBES;
+	while (next_interval(diagnosis, &span)) {
+		json_object *object = cli_append_object(list), *jobs;
+		bool leaf = span.row == NP_SIGNAL_TRAFFIC;
+		bool probes = span.row == PROBES;
 
 		snprintf(text, sizeof(text), "%s%s",
-			 leaf || i.row >= NEAR ? "others_" : "",
+			 leaf || span.row >= NEAR ? "others_" : "",
 			 np_signal_name(signal_of(probes ? NP_SIGNAL_TRAFFIC :
-							   i.row)));
-		cli_put_text(j, "signal", probes ? "probes_delayed" : text);
-		cli_put_time(j, "from", begin_of(p, &i));
-		cli_put_time(j, "to", end_of(p, &i));
-		put_node(j, p, leaf || probes ? NP_NO_INDEX : i.place);
-		cli_put_text(j, "leaf",
+							   span.row)));
+		cli_put_text(object, "signal",
+			     probes ? "probes_delayed" : text);
+		cli_put_time(object, "from", begin_of(diagnosis, &span));
+		cli_put_time(object, "to", end_of(diagnosis, &span));
+		put_node(object, diagnosis,
+			 leaf || probes ? NP_NO_INDEX : span.place);
+		cli_put_text(object, "leaf",
 			     !leaf ? NULL :
-				     np_acct_leaf(&p->acct, i.place, text,
-						  sizeof(text)));
-		cli_put_real(j, "worst", i.worst);
-		cli_put_real(j, "usual",
-			     probes ? NAN : usual_of(p, i.row)->usual);
-		jobs = cli_put_array(j, "jobs");
-		for (size_t k = 0; k < p->n_neighbours; k++) {
-			const struct np_acct_neighbour *b = &p->neighbour[k];
-			const struct np_acct_job *o = &p->acct.job[b->job];
+				     np_acct_leaf(&diagnosis->acct, span.place,
+						  text, sizeof(text)));
+		cli_put_real(object, "worst", span.worst);
+		cli_put_real(object, "usual",
+			     probes ? NAN :
+				      usual_of(diagnosis, span.row)->usual);
+		jobs = cli_put_array(object, "jobs");
+		for (size_t k = 0; k < diagnosis->n_neighbours; k++) {
+			const struct np_acct_neighbour *neighbour =
+				&diagnosis->neighbour[k];
+			const struct np_acct_job *other =
+				&diagnosis->acct.job[neighbour->job];
 
-			if (b->to > begin_of(p, &i) &&
-			    b->from < end_of(p, &i) && may_name(p, o))
-				cli_append_text(jobs, job_name(p, o, text,
-							       sizeof(text)));
+			if (neighbour->to > begin_of(diagnosis, &span) &&
+			    neighbour->from < end_of(diagnosis, &span) &&
+			    may_name(diagnosis, other))
+				cli_append_text(jobs,
+						job_name(diagnosis, other, text,
+							 sizeof(text)));
 		}
 	}
 }
 
 /* The timeline of the job; missing without metrics and probes. */
-static void put_timeline(json_object *in, const struct cli_diagnosis *p)
+static void put_timeline(json_object *parent,
+			 const struct cli_diagnosis *diagnosis)
 {
-	const struct cli_timeline *t = &p->timeline;
-	json_object *j = cli_put_if(in, "timeline", t->n), *list;
+	const struct cli_timeline *timeline = &diagnosis->timeline;
+	json_object *object = cli_put_if(parent, "timeline", timeline->n),
+		    *list;
 	char leaf[256];
 
-	if (!j)
+	if (!object)
 		return;
-	cli_put_text(j, "leaf",
-		     !t->has_metrics ? NULL :
-				       np_acct_leaf(&p->acct, t->leaf, leaf,
-						    sizeof(leaf)));
-	cli_put_time(j, "start", t->start);
-	cli_put_real(j, "step_sec", t->step_sec);
-	put_intervals(j, p);
-	list = cli_put_array(j, "steps");
-	for (size_t i = 0; i < t->n; i++) {
-		json_object *s = cli_append_object(list);
+	cli_put_text(object, "leaf",
+		     !timeline->has_metrics ?
+			     NULL :
+			     np_acct_leaf(&diagnosis->acct, timeline->leaf,
+					  leaf, sizeof(leaf)));
+	cli_put_time(object, "start", timeline->start);
+	cli_put_real(object, "step_sec", timeline->step_sec);
+	put_intervals(object, diagnosis);
+	list = cli_put_array(object, "steps");
+	for (size_t i = 0; i < timeline->n; i++) {
+		json_object *step = cli_append_object(list);
 
-		cli_put_real(s, "own", t->has_metrics ? t->own[i] : NAN);
-		cli_put_real(s, "others", t->has_metrics ? t->others[i] : NAN);
-		cli_put_real(s, "cpu_wait",
-			     t->has_metrics ? t->value[NP_SIGNAL_CPU_WAIT][i] :
-					      NAN);
-		cli_put_real(s, "io_wait",
-			     t->has_metrics ? t->value[NP_SIGNAL_IO_WAIT][i] :
-					      NAN);
-		cli_put_real(s, "probes_delayed",
-			     t->has_probes ? t->delayed[i] : NAN);
+		cli_put_real(step, "own",
+			     timeline->has_metrics ? timeline->own[i] : NAN);
+		cli_put_real(step, "others",
+			     timeline->has_metrics ? timeline->others[i] : NAN);
+		cli_put_real(step, "cpu_wait",
+			     timeline->has_metrics ?
+				     timeline->value[NP_SIGNAL_CPU_WAIT][i] :
+				     NAN);
+		cli_put_real(step, "io_wait",
+			     timeline->has_metrics ?
+				     timeline->value[NP_SIGNAL_IO_WAIT][i] :
+				     NAN);
+		cli_put_real(step, "probes_delayed",
+			     timeline->has_probes ? timeline->delayed[i] : NAN);
 	}
 }
 
-void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
+void cli_diagnosis_json(json_object *parent,
+			const struct cli_diagnosis *diagnosis)
 {
-	json_object *j = cli_put_if(in, "accounting", p->job), *like;
-	char text[256], next[LINE];
+	json_object *object = cli_put_if(parent, "accounting", diagnosis->job),
+		    *like;
+	char text[256], next[LINE_BYTES];
 	bool named;
 
-	if (!j)
+	if (!object)
 		return;
-	put_blame(j, p);
-	named = may_name(p, p->job);
-	cli_put_text(j, "user",
+	put_blame(object, diagnosis);
+	named = may_name(diagnosis, diagnosis->job);
+	cli_put_text(object, "user",
 		     !named ? NULL :
-			      np_acct_text(&p->acct, p->job->user, text,
+			      np_acct_text(&diagnosis->acct,
+					   diagnosis->job->user, text,
 					   sizeof(text)));
-	cli_put_text(j, "name",
+	cli_put_text(object, "name",
 		     !named ? NULL :
-			      np_acct_text(&p->acct, p->job->name, text,
+			      np_acct_text(&diagnosis->acct,
+					   diagnosis->job->name, text,
 					   sizeof(text)));
-	cli_put_count(j, "n_nodes", p->job->n_nodes);
-	cli_put_real(j, "n_tasks", p->job->tasks ? p->job->tasks : NAN);
-	cli_put_time(j, "start", p->job->start);
-	cli_put_time(j, "end", np_acct_job_end(&p->acct, p->job));
-	cli_put_count(j, "requeues", p->job->requeues);
-	like = cli_put_object(j, "comparable");
-	cli_put_count(like, "runs", p->n_examined);
-	cli_put_count(like, "found", p->n_comparable);
+	cli_put_count(object, "n_nodes", diagnosis->job->n_nodes);
+	cli_put_real(object, "n_tasks",
+		     diagnosis->job->tasks ? diagnosis->job->tasks : NAN);
+	cli_put_time(object, "start", diagnosis->job->start);
+	cli_put_time(object, "end",
+		     np_acct_job_end(&diagnosis->acct, diagnosis->job));
+	cli_put_count(object, "requeues", diagnosis->job->requeues);
+	like = cli_put_object(object, "comparable");
+	cli_put_count(like, "runs", diagnosis->n_examined);
+	cli_put_count(like, "found", diagnosis->n_comparable);
 	cli_put_text(like, "same",
-		     p->same == NP_ACCT_SAME_NAME ? "name" : "command");
-	cli_put_real(like, "since_sec", p->since_sec);
-	cli_put_real(like, "shortest_sec", p->n_examined ? p->shortest : NAN);
-	cli_put_real(like, "longest_sec", p->n_examined ? p->longest : NAN);
-	put_differences(j, p);
-	put_signs(j, p);
-	put_neighbours(j, p);
-	put_timeline(j, p);
-	cli_put_bool(j, "metrics", p->metrics);
-	cli_put_text(j, "missing", p->no_metrics.text);
-	cli_put_count(j, "queries", p->n_queries);
-	cli_put_count(j, "leaves_not_queried", p->n_leaves_skipped);
-	cli_put_count(j, "nodes_not_queried", p->n_nodes_skipped);
-	cli_put_count(j, "runs_without_samples", p->n_runs_without);
-	cli_put_text(j, "next", next_of(p, next, sizeof(next)));
+		     diagnosis->same == NP_ACCT_SAME_NAME ? "name" : "command");
+	cli_put_real(like, "since_sec", diagnosis->since_sec);
+	cli_put_real(like, "shortest_sec",
+		     diagnosis->n_examined ? diagnosis->shortest : NAN);
+	cli_put_real(like, "longest_sec",
+		     diagnosis->n_examined ? diagnosis->longest : NAN);
+	put_differences(object, diagnosis);
+	put_signs(object, diagnosis);
+	put_neighbours(object, diagnosis);
+	put_timeline(object, diagnosis);
+	cli_put_bool(object, "metrics", diagnosis->metrics);
+	cli_put_text(object, "missing", diagnosis->no_metrics.text);
+	cli_put_count(object, "queries", diagnosis->n_queries);
+	cli_put_count(object, "leaves_not_queried",
+		      diagnosis->n_leaves_skipped);
+	cli_put_count(object, "nodes_not_queried", diagnosis->n_nodes_skipped);
+	cli_put_count(object, "runs_without_samples",
+		      diagnosis->n_runs_without);
+	cli_put_text(object, "next",
+		     next_advice(diagnosis, next, sizeof(next)));
 }
 
 /* ---- figure ---- */
@@ -1618,17 +1775,19 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 /*
  * One line of a panel as a staircase; scale converts to the unit of the axis.
  */
-static void add_steps(struct np_figure *f, struct np_panel *panel,
+static void add_steps(struct np_figure *figure, struct np_panel *panel,
 		      unsigned style, const char *name, const double *v,
-		      const struct cli_timeline *t, double scale)
+		      const struct cli_timeline *timeline, double scale)
 {
-	struct np_shape *s =
-		np_figure_add_shape(f, panel, NP_SHAPE_STEP, style, name);
+	struct np_shape *shape =
+		np_figure_add_shape(figure, panel, NP_SHAPE_STEP, style, name);
 
-	for (size_t i = 0; i <= t->n; i++)
-		np_figure_add_datum(f, s, t->step_sec * (double)i / 60,
-				    i < t->n ? v[i] * scale :
-					       v[t->n - 1] * scale,
+	for (size_t i = 0; i <= timeline->n; i++)
+		np_figure_add_datum(figure, shape,
+				    timeline->step_sec * (double)i / 60,
+				    i < timeline->n ?
+					    v[i] * scale :
+					    v[timeline->n - 1] * scale,
 				    NAN, NAN);
 }
 
@@ -1636,126 +1795,141 @@ static void add_steps(struct np_figure *f, struct np_panel *panel,
  * One bar for the job and each neighbour, over the time of the job, and the
  * excess of the job as a shaded region.
  */
-static void add_neighbour_bars(struct np_figure *f,
-			       const struct cli_diagnosis *p)
+static void add_neighbour_bars(struct np_figure *figure,
+			       const struct cli_diagnosis *diagnosis)
 {
 	struct np_panel *panel =
-		np_figure_add_panel(f, "Jobs on its leaf switches");
-	double length =
-		(np_acct_job_end(&p->acct, p->job) - p->job->start) / 60;
-	struct np_shape *s;
-	size_t n = p->n_neighbours < MAX_ROWS ? p->n_neighbours : MAX_ROWS;
+		np_figure_add_panel(figure, "Jobs on its leaf switches");
+	double length = (np_acct_job_end(&diagnosis->acct, diagnosis->job) -
+			 diagnosis->job->start) /
+			60;
+	struct np_shape *shape;
+	size_t n = diagnosis->n_neighbours < MAX_ROWS ?
+			   diagnosis->n_neighbours :
+			   MAX_ROWS;
 	char id[64], name[256], text[400];
 
 	if (!panel)
 		return;
-	np_figure_set_axis(f, &panel->x, NP_AXIS_LINEAR,
+	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR,
 			   "Minutes since its start");
-	np_figure_set_axis(f, &panel->y, NP_AXIS_NAMES, "Job");
+	np_figure_set_axis(figure, &panel->y, NP_AXIS_NAMES, "Job");
 	panel->x.lo = 0;
 	panel->x.hi = length;
-	s = np_figure_add_shape(f, panel, NP_SHAPE_SPANS, 0, "the job");
-	job_id(p->job, id, sizeof(id));
-	np_figure_add_name(f, &panel->y, id);
-	np_figure_add_datum(f, s, NAN, 0, 0, length);
-	if (p->examined && p->result.blame.verdict >= NP_BLAME_CAUSE) {
-		s = np_figure_add_shape(f, panel, NP_SHAPE_REGION,
-					NP_STYLE_GREY, "excess");
-		np_figure_add_datum(f, s, NAN, NAN,
-				    p->result.blame.alone_sec.mean / 60,
+	shape = np_figure_add_shape(figure, panel, NP_SHAPE_SPANS, 0,
+				    "the job");
+	job_id(diagnosis->job, id, sizeof(id));
+	np_figure_add_name(figure, &panel->y, id);
+	np_figure_add_datum(figure, shape, NAN, 0, 0, length);
+	if (diagnosis->examined &&
+	    diagnosis->result.blame.verdict >= NP_BLAME_CAUSE) {
+		shape = np_figure_add_shape(figure, panel, NP_SHAPE_REGION,
+					    NP_STYLE_GREY, "excess");
+		np_figure_add_datum(figure, shape, NAN, NAN,
+				    diagnosis->result.blame.alone_sec.mean / 60,
 				    length);
 	}
-	s = np_figure_add_shape(f, panel, NP_SHAPE_SPANS, 1, "other jobs");
+	shape = np_figure_add_shape(figure, panel, NP_SHAPE_SPANS, 1,
+				    "other jobs");
 	for (size_t i = 0; i < n; i++) {
-		const struct np_acct_job *o = &p->acct.job[p->neighbour[i].job];
+		const struct np_acct_job *other =
+			&diagnosis->acct.job[diagnosis->neighbour[i].job];
 
-		job_name(p, o, id, sizeof(id));
+		job_name(diagnosis, other, id, sizeof(id));
 		snprintf(text, sizeof(text), "%s%s%s", id,
-			 may_name(p, o) ? " " : "",
-			 may_name(p, o) ? np_acct_text(&p->acct, o->name, name,
-						       sizeof(name)) :
-					  "");
-		np_figure_add_name(f, &panel->y, text);
-		np_figure_add_datum(f, s, NAN, (double)i + 1,
-				    (p->neighbour[i].from - p->job->start) / 60,
-				    (p->neighbour[i].to - p->job->start) / 60);
+			 may_name(diagnosis, other) ? " " : "",
+			 may_name(diagnosis, other) ?
+				 np_acct_text(&diagnosis->acct, other->name,
+					      name, sizeof(name)) :
+				 "");
+		np_figure_add_name(figure, &panel->y, text);
+		np_figure_add_datum(
+			figure, shape, NAN, (double)i + 1,
+			(diagnosis->neighbour[i].from - diagnosis->job->start) /
+				60,
+			(diagnosis->neighbour[i].to - diagnosis->job->start) /
+				60);
 	}
 }
 
 /* A panel over the time of the job; NULL: out of memory. */
-static struct np_panel *time_panel(struct np_figure *f, const char *title,
+static struct np_panel *time_panel(struct np_figure *figure, const char *title,
 				   const char *axis)
 {
-	struct np_panel *panel = np_figure_add_panel(f, title);
+	struct np_panel *panel = np_figure_add_panel(figure, title);
 
 	if (!panel)
 		return NULL;
-	np_figure_set_axis(f, &panel->x, NP_AXIS_LINEAR,
+	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR,
 			   "Minutes since its start");
-	np_figure_set_axis(f, &panel->y, NP_AXIS_LINEAR, axis);
+	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR, axis);
 	panel->y.lo = 0;
 	return panel;
 }
 
 /* Without metrics and probes the figure has only the bars. */
-struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p)
+struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis)
 {
-	const struct cli_timeline *t = &p->timeline;
+	const struct cli_timeline *timeline = &diagnosis->timeline;
 	char job[64], title[512], leaf[256];
-	struct np_figure *f;
+	struct np_figure *figure;
 	struct np_panel *panel;
 
 	snprintf(title, sizeof(title), "Job %s and its neighbours",
-		 job_id(p->job, job, sizeof(job)));
-	f = np_figure_new(title);
-	if (!f)
+		 job_id(diagnosis->job, job, sizeof(job)));
+	figure = np_figure_new(title);
+	if (!figure)
 		return NULL;
-	f->date = np_acct_job_end(&p->acct, p->job);
-	if (t->has_metrics) {
+	figure->date = np_acct_job_end(&diagnosis->acct, diagnosis->job);
+	if (timeline->has_metrics) {
 		snprintf(title, sizeof(title), "Traffic of leaf switch %s",
-			 np_acct_leaf(&p->acct, t->leaf, leaf, sizeof(leaf)));
-		panel = time_panel(f, title, "Traffic (MB/s)");
-		add_steps(f, panel, 0, "the job's nodes", t->own, t, 1e-6);
-		add_steps(f, panel, 1, "other nodes", t->others, t, 1e-6);
+			 np_acct_leaf(&diagnosis->acct, timeline->leaf, leaf,
+				      sizeof(leaf)));
+		panel = time_panel(figure, title, "Traffic (MB/s)");
+		add_steps(figure, panel, 0, "the job's nodes", timeline->own,
+			  timeline, 1e-6);
+		add_steps(figure, panel, 1, "other nodes", timeline->others,
+			  timeline, 1e-6);
 	}
-	if (t->has_probes) {
-		panel = time_panel(f, "Delayed probes of the job",
+	if (timeline->has_probes) {
+		panel = time_panel(figure, "Delayed probes of the job",
 				   "Delayed (%)");
-		add_steps(f, panel, 0, "probes", t->delayed, t, 100);
+		add_steps(figure, panel, 0, "probes", timeline->delayed,
+			  timeline, 100);
 	}
-	add_neighbour_bars(f, p);
-	np_figure_set_caption(f,
+	add_neighbour_bars(figure, diagnosis);
+	np_figure_set_caption(figure,
 			      "Verdict: %s. Excess: time beyond the run time "
 			      "of the undisturbed job.",
-			      verdict_words(p, title, sizeof(title)));
-	return f;
+			      verdict_words(diagnosis, title, sizeof(title)));
+	return figure;
 }
 
 /* ---- all jobs ---- */
 
-const char *cli_blame_app(const struct np_acct *h, uint32_t user, uint32_t name,
-			  char *buf, size_t len)
+const char *cli_blame_app(const struct np_acct *acct, uint32_t user,
+			  uint32_t name, char *buf, size_t len)
 {
 	char a[128], b[256];
 
-	snprintf(buf, len, "%s/%s", np_acct_text(h, user, a, sizeof(a)),
-		 np_acct_text(h, name, b, sizeof(b)));
+	snprintf(buf, len, "%s/%s", np_acct_text(acct, user, a, sizeof(a)),
+		 np_acct_text(acct, name, b, sizeof(b)));
 	return buf;
 }
 
-const char *cli_blame_verdict(const struct np_job_cost *t, char *buf,
+const char *cli_blame_verdict(const struct np_job_cost *cost, char *buf,
 			      size_t len)
 {
 	double lost = 0;
 
-	for (size_t i = 0; i < t->n_pairs; i++)
-		lost += t->pair[i].node_hours.mean;
-	if (t->n_pairs)
+	for (size_t i = 0; i < cost->n_pairs; i++)
+		lost += cost->pair[i].node_hours.mean;
+	if (cost->n_pairs)
 		snprintf(buf, len,
 			 "Jobs lost %.0f of %.0f node-hours (%.1f %%) to "
 			 "neighbours on their leaf switches.",
-			 lost, t->node_hours,
-			 100 * lost / fmax(t->node_hours, 1e-9));
+			 lost, cost->node_hours,
+			 100 * lost / fmax(cost->node_hours, 1e-9));
 	else
 		snprintf(buf, len,
 			 "No application was found to slow another one.");
@@ -1764,11 +1938,11 @@ const char *cli_blame_verdict(const struct np_job_cost *t, char *buf,
 
 /* ---- measured runs ---- */
 
-/* measured, predicted: slowdowns, fractions. */
-static void say_explained(double measured, double predicted, char *buf,
-			  size_t len)
+/* How much of a measured slowdown was predicted; both are fractions. */
+static void explain_slowdown(double measured, double predicted, char *buf,
+			     size_t len)
 {
-	if (predicted < LEAST_EXPLAINED)
+	if (predicted < MIN_EXPLAINED)
 		snprintf(buf, len,
 			 "; its neighbours account for none of that.");
 	else if (predicted >= measured)
@@ -1816,7 +1990,7 @@ void cli_run_time_text(double run_sec, const struct np_mean *alone,
 	else if (fabs(d) < cli_noise_limit(&one, alone))
 		snprintf(why, sizeof(why), ", which may be chance.");
 	else if (predicted)
-		say_explained(d, *predicted, why, sizeof(why));
+		explain_slowdown(d, *predicted, why, sizeof(why));
 	else
 		snprintf(why, sizeof(why),
 			 "; the effect of its neighbours is not known.");
