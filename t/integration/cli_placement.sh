@@ -27,6 +27,17 @@ test_output_about_placement_equals_the_golden_files() {
 		"$(netprof explain 4011_3)"
 }
 
+# Job 4002 has neighbours 4001, with a profile, and 4003, without one.
+test_neighbours_beyond_those_of_a_prediction_are_counted() {
+	local note
+	setup_measured
+	jq -c '.jobs += [(.jobs[] | select(.id == 4001)) as $job | range(19) |
+		$job + {id: (6000 + .)}]' "$S/store/placement/state.json" >"$S/state"
+	mv "$S/state" "$S/store/placement/state.json"
+	note='1 without a profile and 4 beyond the 16 that a prediction can have are not included'
+	equal "in JSON" "$(netprof explain --json 4002 | jq -r .why)" "$note"
+}
+
 test_output_about_placement_fits_a_terminal() {
 	local page
 	setup_measured
