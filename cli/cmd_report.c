@@ -45,7 +45,7 @@ struct report_app {
 	struct cli_recommendation recommendation;
 };
 
-/* All that the page says. */
+/* The contents of the page. */
 struct report {
 	char owner[CLI_NUMBER_LEN + 32]; /* "applications of alice" */
 	double date;			 /* of the page, seconds since 1970 */
@@ -164,22 +164,24 @@ static void put_missing(FILE *f, const char *why)
  * Write a cell with a predicted slowdown, by which it sorts, and the 90 %
  * interval. Cells above MaxSlowdown, and above half of it, are highlighted.
  */
-static void put_prediction(FILE *f, const struct np_prediction *p,
+static void put_prediction(FILE *f, const struct np_prediction *prediction,
 			   double max_slowdown)
 {
-	const char *doubt = cli_doubt_text(p);
+	const char *doubt = cli_doubt_text(prediction);
 	char change[CLI_NUMBER_LEN];
 
-	fprintf(f, "<td data-v=\"%.6g\"%s", p->slowdown,
-		p->slowdown > max_slowdown     ? " class=\"much\"" :
-		p->slowdown > max_slowdown / 2 ? " class=\"some\"" :
-						 "");
-	put_text(f, " title=\"", "\">", "%s%s", p->model->name,
+	fprintf(f, "<td data-v=\"%.6g\"%s", prediction->slowdown,
+		prediction->slowdown > max_slowdown	? " class=\"much\"" :
+		prediction->slowdown > max_slowdown / 2 ? " class=\"some\"" :
+							  "");
+	put_text(f, " title=\"", "\">", "%s%s", prediction->model->name,
 		 doubt ? ", uncertain" : "");
-	fprintf(f, "%s%s", cli_change(p->slowdown, change), doubt ? "?" : "");
-	if (!isnan(p->low))
+	fprintf(f, "%s%s", cli_change(prediction->slowdown, change),
+		doubt ? "?" : "");
+	if (!isnan(prediction->low))
 		fprintf(f, "<small>%.0f to %.0f</small>",
-			cli_whole_percent(p->low), cli_whole_percent(p->high));
+			cli_whole_percent(prediction->low),
+			cli_whole_percent(prediction->high));
 	fputs("</td>", f);
 }
 
@@ -232,50 +234,57 @@ static void put_figure(FILE *f, struct np_figure *figure, const char *label,
 /* ---- head and summary ---- */
 
 /* Colours follow the reader's setting; a printed page is black on white. */
+/* clang-format off */
 static const char style[] =
-	":root{color-scheme:light "
-	"dark;--back:#fff;--text:#1a1a1a;--dim:#595959;"
-	"--line:#c8c8c8;--head:#f2f2f2;--much:#fbd5d0;--some:#fdf0c4;"
-	"--link:#0b5fa5}\n"
-	"@media "
-	"(prefers-color-scheme:dark){:root{--back:#161616;--text:#e6e6e6;"
-	"--dim:#a8a8a8;--line:#4a4a4a;--head:#262626;--much:#6d241c;--some:#"
-	"574806;"
-	"--link:#8cc2f2}}\n"
+	":root{color-scheme:light dark;--back:#fff;--text:#1a1a1a;"
+	"--dim:#595959;--line:#c8c8c8;--head:#f2f2f2;--much:#fbd5d0;"
+	"--some:#fdf0c4;--link:#0b5fa5}\n"
+	"@media (prefers-color-scheme:dark){"
+	":root{--back:#161616;--text:#e6e6e6;--dim:#a8a8a8;--line:#4a4a4a;"
+	"--head:#262626;--much:#6d241c;--some:#574806;--link:#8cc2f2}}\n"
 	"body{font:15px/1.45 system-ui,sans-serif;color:var(--text);"
 	"background:var(--back);max-width:75rem;margin:0 auto;padding:1rem}\n"
-	"a{color:var(--link)}h1{font-size:1.5rem;margin:.2rem 0}"
-	"h2{font-size:1.2rem;margin:1.6rem 0 .4rem;border-bottom:1px solid "
-	"var(--line)}p{margin:.4rem 0}.dim{color:var(--dim)}\n"
+	"a{color:var(--link)}"
+	"h1{font-size:1.5rem;margin:.2rem 0}"
+	"h2{font-size:1.2rem;margin:1.6rem 0 .4rem;"
+	"border-bottom:1px solid var(--line)}"
+	"p{margin:.4rem 0}"
+	".dim{color:var(--dim)}\n"
 	".scroll{overflow:auto;max-height:85vh}\n"
 	"table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
-	"th,td{border:1px solid var(--line);padding:.15rem "
-	".45rem;text-align:right;"
-	"white-space:nowrap}th{background:var(--head);font-weight:600}"
+	"th,td{border:1px solid var(--line);padding:.15rem .45rem;"
+	"text-align:right;white-space:nowrap}"
+	"th{background:var(--head);font-weight:600}"
 	"thead th{position:sticky;top:0;z-index:1}"
 	"tbody th,.word,thead th:first-child{text-align:left}"
 	"tbody th{position:sticky;left:0}\n"
-	"th "
-	"button{font:inherit;color:inherit;background:none;border:0;padding:0;"
-	"cursor:pointer}"
-	"th button:focus-visible{outline:2px solid "
-	"var(--link);outline-offset:2px}"
+	"th button{font:inherit;color:inherit;background:none;border:0;"
+	"padding:0;cursor:pointer}"
+	"th button:focus-visible{outline:2px solid var(--link);"
+	"outline-offset:2px}"
 	"th[aria-sort=ascending] button::after{content:' \\25B2'}"
 	"th[aria-sort=descending] button::after{content:' \\25BC'}\n"
-	".much{background:var(--much)}.some{background:var(--some)}\n"
-	"dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;"
-	"margin:.5rem 0}dt{color:var(--dim)}dd{margin:0}\n"
+	".much{background:var(--much)}"
+	".some{background:var(--some)}\n"
+	"dl{display:grid;grid-template-columns:max-content 1fr;"
+	"gap:.1rem 1rem;margin:.5rem 0}"
+	"dt{color:var(--dim)}"
+	"dd{margin:0}\n"
 	"td small{display:block;color:var(--dim);font-size:.75em}"
 	"td .dim{font-size:.85em}"
-	"svg{max-width:100%;height:auto}pre{overflow:auto;font-size:.85rem}\n"
-	"@media print{:root{--back:#fff;--text:#000;--dim:#444;--line:#999;"
-	"--head:#eee;--much:#f3b8b0;--some:#fbe9a8;--link:#000}"
-	"body{max-width:none;padding:0;font-size:10pt}section{break-inside:"
-	"avoid}"
-	".scroll{overflow:visible;max-height:none}thead th,tbody "
-	"th{position:static}"
-	"th button::after{content:none!important}a{text-decoration:none}"
+	"svg{max-width:100%;height:auto}"
+	"pre{overflow:auto;font-size:.85rem}\n"
+	"@media print{"
+	":root{--back:#fff;--text:#000;--dim:#444;--line:#999;--head:#eee;"
+	"--much:#f3b8b0;--some:#fbe9a8;--link:#000}"
+	"body{max-width:none;padding:0;font-size:10pt}"
+	"section{break-inside:avoid}"
+	".scroll{overflow:visible;max-height:none}"
+	"thead th,tbody th{position:static}"
+	"th button::after{content:none!important}"
+	"a{text-decoration:none}"
 	"*{print-color-adjust:exact}}\n";
+/* clang-format on */
 
 /*
  * A click on a column's head sorts the table by it, and a second click reverses
@@ -395,7 +404,7 @@ static void put_summary(FILE *f, const struct report *report)
 	fputs("</h1>\n", f);
 	put_verdict(f, report);
 	fprintf(f,
-		"<p class=\"dim\">netprof %s, %s.  The terms are explained at "
+		"<p class=\"dim\">netprof %s, %s. The terms are explained at "
 		"the <a href=\"#terms\">end</a>.</p>\n",
 		NP_VERSION, date);
 }
@@ -403,12 +412,12 @@ static void put_summary(FILE *f, const struct report *report)
 /* ---- list of applications ---- */
 
 /* Say why the share of delayed probes is not known. */
-static const char *why_no_share(const struct np_run_summary *p)
+static const char *why_no_share(const struct np_run_summary *summary)
 {
-	if (!p->latency.n_runs)
+	if (!summary->latency.n_runs)
 		return "no probes";
-	return p->verdict.doubt == NP_DOUBT_PROBES ? "too few probes" :
-						     "no idle baseline";
+	return summary->verdict.doubt == NP_DOUBT_PROBES ? "too few probes" :
+							   "no idle baseline";
 }
 
 /* Say why no slowdown of the application is predicted. */
@@ -428,29 +437,29 @@ static const char *why_not_predicted(const struct report *report,
 }
 
 /* Write the share of delayed probes, or why it is not known. */
-static void put_delayed(FILE *f, const struct np_run_summary *p)
+static void put_delayed(FILE *f, const struct np_run_summary *summary)
 {
 	char share[CLI_NUMBER_LEN];
 
-	if (p->verdict.against)
+	if (summary->verdict.against)
 		fprintf(f, "<td data-v=\"%.6g\">%s</td>",
-			p->verdict.delayed_share,
-			cli_percent(p->verdict.delayed_share, share));
+			summary->verdict.delayed_share,
+			cli_percent(summary->verdict.delayed_share, share));
 	else
-		put_missing(f, why_no_share(p));
+		put_missing(f, why_no_share(summary));
 }
 
 /* Write the row of one application. Its name links to its section. */
 static void put_app_row(FILE *f, const struct report *report, size_t number)
 {
 	const struct report_app *app = &report->app[number];
-	const struct np_run_summary *p = &app->profile;
+	const struct np_run_summary *summary = &app->profile;
 
 	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
-	put_text(f, ">", "</a></th>", "%s", p->runs->app);
+	put_text(f, ">", "</a></th>", "%s", summary->runs->app);
 	fprintf(f, "<td class=\"word\">%s</td><td data-v=\"%zu\">%zu</td>",
-		cli_use_name(p), p->runs->n, p->runs->n);
-	put_delayed(f, p);
+		cli_use_name(summary), summary->runs->n, summary->runs->n);
+	put_delayed(f, summary);
 	if (app->slowed_by.n) {
 		put_prediction(f, &app->slowed_by.pair->prediction,
 			       report->max_slowdown);
@@ -510,9 +519,9 @@ static void put_matrix_intro(FILE *f, const struct report *report)
 		 cli_scope_text(matrix->scope), matrix->model->name,
 		 cal->cluster, cli_day(cal->date, day));
 	fprintf(f,
-		"  Dark cells are above %.0f %%, light ones above half of "
-		"that.  Below each prediction is its 90 %% interval, in "
-		"percent.  Click on the head of a column to sort by it.</p>\n",
+		" Dark cells are above %.0f %%, light ones above half of "
+		"that. Below each prediction is its 90 %% interval, in "
+		"percent. Click on the head of a column to sort by it.</p>\n",
 		100 * report->max_slowdown);
 	if (cli_has_no_effect(matrix->known, matrix->scope))
 		put_text(f, "<p><strong>", "</strong></p>\n", "%s",
@@ -702,10 +711,10 @@ static void put_blame(FILE *f, const struct report *report)
 	put_text(f, "<p>", "</p>\n",
 		 "From Slurm's accounting of %.3g days, of measured and other "
 		 "jobs: %zu of %zu jobs are compared with runs of the same "
-		 "work.  Each table has at most %d rows.%s",
+		 "work. Each table has at most %d rows.%s",
 		 report->blame_sec / 86400, cost->n_compared, cost->n_jobs,
 		 MAX_COSTS,
-		 accounting->one_leaf ? "  No topology is known, so all nodes "
+		 accounting->one_leaf ? " No topology is known, so all nodes "
 					"count as one leaf switch." :
 					"");
 	put_cost_pairs(f, accounting, cost);
@@ -814,25 +823,25 @@ static int load_accounting(struct report *report, const struct cli_cmd *self,
 /* Return a member of an object as text; "" if it is missing. */
 static const char *member_text(struct json_object *object, const char *key)
 {
-	struct json_object *v = json_object_object_get(object, key);
+	struct json_object *value = json_object_object_get(object, key);
 
-	return json_object_is_type(v, json_type_string) ?
-		       json_object_get_string(v) :
+	return json_object_is_type(value, json_type_string) ?
+		       json_object_get_string(value) :
 		       "";
 }
 
 /* Return a member of an object as a number; NaN if it is none. */
 static double member_number(struct json_object *object, const char *key)
 {
-	struct json_object *v = json_object_object_get(object, key);
+	struct json_object *value = json_object_object_get(object, key);
 
-	return json_object_is_type(v, json_type_int) ||
-			       json_object_is_type(v, json_type_double) ?
-		       json_object_get_double(v) :
+	return json_object_is_type(value, json_type_int) ||
+			       json_object_is_type(value, json_type_double) ?
+		       json_object_get_double(value) :
 		       NAN;
 }
 
-/* Are the numbers there that a sentence of the report prints? */
+/* Whether a simulation has the numbers that the first sentence prints. */
 static bool has_totals(struct json_object *simulation)
 {
 	static const char *const key[] = { "jobs", "jobs_with_profile", "nodes",
@@ -844,7 +853,7 @@ static bool has_totals(struct json_object *simulation)
 	return true;
 }
 
-/* Is this member a list? */
+/* Whether this member is a list. */
 static bool has_list(struct json_object *object, const char *key)
 {
 	return json_object_is_type(json_object_object_get(object, key),
@@ -904,7 +913,8 @@ static void put_rounded(FILE *f, double value, int digits, double low,
 }
 
 /* Write a policy's change relative to the first policy, in percent. */
-static void put_change(FILE *f, struct json_object *policy, const char *key)
+static void put_policy_change(FILE *f, struct json_object *policy,
+			      const char *key)
 {
 	struct json_object *changes =
 		json_object_object_get(policy, "against_first");
@@ -954,8 +964,8 @@ static void put_policies(FILE *f, struct json_object *list)
 				    cell[c].scale *
 					    member_number(policy, cell[c].key),
 				    cell[c].digits, NAN, NAN);
-		put_change(f, policy, "saved_share");
-		put_change(f, policy, "wait_change_share");
+		put_policy_change(f, policy, "saved_share");
+		put_policy_change(f, policy, "wait_change_share");
 		fputs("</tr>\n", f);
 	}
 	end_table(f);
@@ -1006,8 +1016,8 @@ static void put_simulation(FILE *f, struct json_object *simulation)
 		 member_text(simulation, "verdict"));
 	put_text(f, "<p>", "</p>\n",
 		 "Simulated, not measured: %.0f jobs from %s, of which %.0f "
-		 "have a profile, on %.0f nodes with %.0f leaf switches.  "
-		 "Predictions: %s.  The other policies are compared with the "
+		 "have a profile, on %.0f nodes with %.0f leaf switches. "
+		 "Predictions: %s. The other policies are compared with the "
 		 "first; the lower table compares the last one.%s",
 		 member_number(simulation, "jobs"),
 		 member_text(simulation, "source"),
@@ -1017,7 +1027,7 @@ static void put_simulation(FILE *f, struct json_object *simulation)
 		 member_text(simulation, "predictions"),
 		 json_object_get_boolean(
 			 json_object_object_get(simulation, "stopped")) ?
-			 "  The simulation was stopped before its end." :
+			 " The simulation was stopped before its end." :
 			 "");
 	put_policies(f, json_object_object_get(simulation, "policies"));
 	put_groups(f, json_object_object_get(simulation, "groups"));
@@ -1027,12 +1037,12 @@ static void put_simulation(FILE *f, struct json_object *simulation)
 /* ---- the section of one application ---- */
 
 /* Write the verdict in words, with emphasis on the first sentence. */
-static void put_app_verdict(FILE *f, const struct np_run_summary *p)
+static void put_app_verdict(FILE *f, const struct np_run_summary *summary)
 {
 	char sentence[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++)
-		if (*cli_verdict_text(p, i, sentence))
+		if (*cli_verdict_text(summary, i, sentence))
 			put_text(f, i ? "<p>" : "<p><strong>",
 				 i ? "</p>\n" : "</strong></p>\n", "%s",
 				 sentence);
@@ -1132,21 +1142,21 @@ static void put_curve(FILE *f, const struct report *report, size_t number)
 static void put_app(FILE *f, const struct report *report, size_t number)
 {
 	const struct report_app *app = &report->app[number];
-	const struct np_run_summary *p = &app->profile;
-	const char *name = p->runs->app;
+	const struct np_run_summary *summary = &app->profile;
+	const char *name = summary->runs->app;
 
 	fprintf(f, "<section><h2 id=\"a%zu\"", number);
 	put_text(f, ">", "</h2>\n", "%s", name);
-	put_app_verdict(f, p);
+	put_app_verdict(f, summary);
 	fputs("<dl>\n", f);
 	put_recommendation(f, &app->recommendation);
 	put_pairs(f, "Slowed by", &app->slowed_by, name);
 	put_pairs(f, "Slows", &app->slows, name);
-	put_runs(f, p);
-	if (p->fabric)
-		put_fabric(f, p->fabric);
-	put_latency(f, "Latency", &p->latency);
-	put_latency(f, "Idle", &p->idle);
+	put_runs(f, summary);
+	if (summary->fabric)
+		put_fabric(f, summary->fabric);
+	put_latency(f, "Latency", &summary->latency);
+	put_latency(f, "Idle", &summary->idle);
 	fputs("</dl>\n", f);
 	put_curve(f, report, number);
 	fputs("</section>\n", f);
@@ -1154,7 +1164,7 @@ static void put_app(FILE *f, const struct report *report, size_t number)
 
 /* ---- terms ---- */
 
-/* Explain the terms of the page, for readers who do not know netprof. */
+/* Explain the terms, for readers who do not know netprof. */
 static void put_terms(FILE *f, double max_slowdown)
 {
 	static const char *const terms[][2] = {
@@ -1269,10 +1279,11 @@ static int write_report(const struct report *report,
  * is none and shows the rest. Returns -1 to go on, or the exit status.
  */
 static int load_calibration(struct report *report, struct cli_store *store,
-			    const struct cli_options *o)
+			    const struct cli_options *options)
 {
 	struct cli_known *known = &report->known;
-	int rc = cli_known_load_calibration(known, store, known->n, !o->n_apps);
+	int rc = cli_known_load_calibration(known, store, known->n,
+					    !options->n_apps);
 
 	if (rc == -ENOENT) {
 		np_errf(&report->no_matrix, rc,
@@ -1282,7 +1293,7 @@ static int load_calibration(struct report *report, struct cli_store *store,
 	}
 	if (rc)
 		return cli_fail("%s", known->why.text);
-	if (cli_known_attach_traces(known, store, o->model))
+	if (cli_known_attach_traces(known, store, options->model))
 		return cli_fail("out of memory");
 	/* This is shown only if the matrix is empty. */
 	np_errf(&report->no_matrix, 0,
@@ -1389,19 +1400,19 @@ static void recommend(const struct report *report, struct report_app *app,
  * nothing is predicted, and the recommendations say what to measure. Returns
  * -1 to go on, or the exit status.
  */
-static int predict(struct report *report, const struct cli_options *o)
+static int predict(struct report *report, const struct cli_options *options)
 {
 	struct np_predictor *models = NULL;
 	int rc = -1;
 
-	report->matrix.scope = o->scope;
+	report->matrix.scope = options->scope;
 	if (report->known.calibrated)
-		rc = cli_matrix_make(&report->known, o, &report->matrix);
+		rc = cli_matrix_make(&report->known, options, &report->matrix);
 	if (rc >= 0)
 		return rc;
 	if (report->matrix.n)
-		cli_known_predictor(&report->known, o->model, true, &models,
-				    NULL);
+		cli_known_predictor(&report->known, options->model, true,
+				    &models, NULL);
 	for (size_t i = 0; i < report->n_apps; i++) {
 		find_pairs(&report->matrix, &report->app[i]);
 		recommend(report, &report->app[i], models);
@@ -1414,7 +1425,7 @@ static int predict(struct report *report, const struct cli_options *o)
  * Load the applications that the page is about, and predict their pairs.
  * Returns -1 to go on, or the exit status.
  */
-static int load_apps(struct report *report, const struct cli_options *o)
+static int load_apps(struct report *report, const struct cli_options *options)
 {
 	struct cli_store store;
 	int rc = cli_store_open(&store);
@@ -1422,27 +1433,27 @@ static int load_apps(struct report *report, const struct cli_options *o)
 	if (rc >= 0)
 		return rc;
 	report->max_slowdown = store.max_slowdown;
-	rc = cli_matrix_find(&report->known, &store, o);
+	rc = cli_matrix_find(&report->known, &store, options);
 	if (rc < 0)
-		rc = load_calibration(report, &store, o);
+		rc = load_calibration(report, &store, options);
 	if (rc < 0 && make_profiles(report, &store))
 		rc = cli_fail("out of memory");
 	cli_store_close(&store);
-	return rc < 0 ? predict(report, o) : rc;
+	return rc < 0 ? predict(report, options) : rc;
 }
 
 /* ---- the command ---- */
 
 /* Say in words whose applications the page is about. */
-static void set_owner(struct report *report, const struct cli_options *o)
+static void set_owner(struct report *report, const struct cli_options *options)
 {
 	char user[CLI_NUMBER_LEN];
 
-	if (o->published)
+	if (options->published)
 		strcpy(report->owner, "published applications");
 	else
 		snprintf(report->owner, sizeof(report->owner),
-			 "applications of %s", cli_user(o->uid, user));
+			 "applications of %s", cli_user(options->uid, user));
 }
 
 /* Free what the report owns. */
@@ -1464,21 +1475,21 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct report report = { .date = cli_now() };
 	struct report_opt opt = { .blame = false };
-	struct cli_options o;
-	int rc = cli_options_parse(self, argc, argv, &opt, &o);
+	struct cli_options options;
+	int rc = cli_options_parse(self, argc, argv, &opt, &options);
 
-	if (rc < 0 && !o.output)
+	if (rc < 0 && !options.output)
 		rc = cli_usage(self, "report needs an output file: -o FILE");
 	if (rc >= 0)
 		return rc;
-	set_owner(&report, &o);
+	set_owner(&report, &options);
 	rc = load_accounting(&report, self, &opt);
 	if (rc < 0)
 		rc = load_simulation(&report, opt.simulate);
 	if (rc < 0)
-		rc = load_apps(&report, &o);
+		rc = load_apps(&report, &options);
 	if (rc < 0)
-		rc = write_report(&report, &opt, o.output);
+		rc = write_report(&report, &opt, options.output);
 	free_report(&report);
 	return rc;
 }
