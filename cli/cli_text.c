@@ -26,7 +26,7 @@
 #include "np_option.h"
 #include "np_text.h"
 
-#define LINE 2048 /* bytes of the longest text that is wrapped */
+#define LINE_BYTES 2048 /* of the longest text that is wrapped */
 
 /* ---- errors and help ---- */
 
@@ -71,31 +71,32 @@ void cli_warn_line(const char *line, void *arg)
 	fprintf(stderr, "netprof: %s\n", line);
 }
 
-/* Warnings about input. */
+/* Warnings about input, which are printed only if the command succeeds. */
 static struct {
 	FILE *f; /* NULL: none */
 	char *text;
 	size_t len;
-} held;
+} input_warnings;
 
 void cli_warn_of_input(const char *line, void *arg)
 {
 	(void)arg;
-	if (!held.f)
-		held.f = open_memstream(&held.text, &held.len);
-	if (held.f)
-		fprintf(held.f, "netprof: %s\n", line);
+	if (!input_warnings.f)
+		input_warnings.f = open_memstream(&input_warnings.text,
+						  &input_warnings.len);
+	if (input_warnings.f)
+		fprintf(input_warnings.f, "netprof: %s\n", line);
 }
 
-/* Prints the warnings about input, or drops them. */
-static void close_warnings(bool print)
+/* Print the warnings about input, or drop them. */
+static void close_input_warnings(bool print)
 {
-	if (!held.f)
+	if (!input_warnings.f)
 		return;
-	if (!fclose(held.f) && print)
-		fputs(held.text, stderr);
-	free(held.text);
-	held.f = NULL;
+	if (!fclose(input_warnings.f) && print)
+		fputs(input_warnings.text, stderr);
+	free(input_warnings.text);
+	input_warnings.f = NULL;
 }
 
 /*
@@ -108,7 +109,7 @@ int cli_run(const struct cli_cmd *cmd, int argc, char **argv)
 
 	if (fflush(stdout) || ferror(stdout))
 		rc = cli_fail("standard output: %s", strerror(errno));
-	close_warnings(rc == CLI_DONE);
+	close_input_warnings(rc == CLI_DONE);
 	return rc;
 }
 
@@ -122,20 +123,20 @@ void cli_print_help(const struct cli_cmd *cmd)
 
 /* ---- numbers, dates and users ---- */
 
-#define LARGE 1e7 /* from here on, numbers have an exponent */
+#define MIN_EXPONENT 1e7 /* numbers from this one on have an exponent */
 
-/* A number with three digits, or whole if it is larger. */
-static void three_digits(double v, char *buf, size_t len)
+/* Format a number with three digits, or with all before the point if more. */
+static void three_digits(double value, char *buf, size_t len)
 {
 	/* The limits allow for rounding: 9.996 is "10.0", not "10.00". */
-	if (v < LARGE)
+	if (value < MIN_EXPONENT)
 		snprintf(buf, len, "%.*f",
-			 v < 9.995 ? 2 :
-			 v < 99.95 ? 1 :
-				     0,
-			 v);
+			 value < 9.995 ? 2 :
+			 value < 99.95 ? 1 :
+					 0,
+			 value);
 	else
-		snprintf(buf, len, "%.3g", v);
+		snprintf(buf, len, "%.3g", value);
 }
 
 int cli_utf8(void)
@@ -186,20 +187,20 @@ const char *cli_sec(double sec, char buf[CLI_NUMBER_LEN])
 /* A lower end that two decimals would round to 0 keeps two digits. */
 const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER_LEN])
 {
-	double v = low / unit_of(high)->sec;
+	double in_unit = low / unit_of(high)->sec;
 	char to[CLI_NUMBER_LEN], from[CLI_NUMBER_LEN] = "0";
 
-	if (v >= 0.01)
-		three_digits(v, from, sizeof(from));
-	else if (v > 0)
-		snprintf(from, sizeof(from), "%.2g", v);
+	if (in_unit >= 0.01)
+		three_digits(in_unit, from, sizeof(from));
+	else if (in_unit > 0)
+		snprintf(from, sizeof(from), "%.2g", in_unit);
 	snprintf(buf, CLI_NUMBER_LEN, "%.8s to %.19s", from, cli_sec(high, to));
 	return buf;
 }
 
 /*
- * Removes trailing zeros, and then a decimal point without digits after it. A
- * time that two decimals would round to 0 keeps three digits.
+ * Trailing zeros are removed, and then a decimal point without digits after it.
+ * A time that two decimals would round to 0 keeps three digits.
  */
 const char *cli_setting_sec(double sec, char buf[CLI_NUMBER_LEN])
 {
@@ -211,7 +212,7 @@ const char *cli_setting_sec(double sec, char buf[CLI_NUMBER_LEN])
 	}
 	cli_sec(sec, buf);
 	unit = strchr(buf, ' ');
-	if (!unit || !strchr(buf, '.') || sec / 3600 >= LARGE)
+	if (!unit || !strchr(buf, '.') || sec / 3600 >= MIN_EXPONENT)
 		return buf;
 	for (end = unit; end[-1] == '0'; end--)
 		;
@@ -240,18 +241,19 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER_LEN])
 	return buf;
 }
 
-/* A rate with so many digits, in the unit in which it is below 1000. */
-static const char *format_rate(double v, int digits, char buf[CLI_NUMBER_LEN])
+/* Format a rate in the unit in which it is below 1000. */
+static const char *format_rate(double rate, int digits,
+			       char buf[CLI_NUMBER_LEN])
 {
 	static const char *const unit[] = { "B/s",  "kB/s", "MB/s", "GB/s",
 					    "TB/s", "PB/s", "EB/s" };
 	size_t i = 0;
 
-	while (i + 1 < NP_ARRAY_SIZE(unit) && v >= 999.5) {
-		v /= 1000;
+	while (i + 1 < NP_ARRAY_SIZE(unit) && rate >= 999.5) {
+		rate /= 1000;
 		i++;
 	}
-	snprintf(buf, CLI_NUMBER_LEN, "%.*g %s", digits, v, unit[i]);
+	snprintf(buf, CLI_NUMBER_LEN, "%.*g %s", digits, rate, unit[i]);
 	return buf;
 }
 
@@ -273,30 +275,31 @@ double cli_whole_percent(double fraction)
 /* The share of a rare event keeps two digits after the point. */
 const char *cli_percent(double share, char buf[CLI_NUMBER_LEN])
 {
-	double p = 100 * share;
+	double percent = 100 * share;
 
-	if (p <= 0)
+	if (percent <= 0)
 		return strcpy(buf, "0 %");
-	if (p < 0.005)
+	if (percent < 0.005)
 		return strcpy(buf, "<0.01 %");
-	if (p < LARGE)
+	if (percent < MIN_EXPONENT)
 		snprintf(buf, CLI_NUMBER_LEN, "%.*f %%",
-			 p < 0.995 ? 2 :
-			 p < 9.95  ? 1 :
-				     0,
-			 p);
+			 percent < 0.995 ? 2 :
+			 percent < 9.95	 ? 1 :
+					   0,
+			 percent);
 	else
-		snprintf(buf, CLI_NUMBER_LEN, "%.3g %%", p);
+		snprintf(buf, CLI_NUMBER_LEN, "%.3g %%", percent);
 	return buf;
 }
 
 /* A change that is printed as zero has no sign. */
 const char *cli_change(double change, char buf[CLI_NUMBER_LEN])
 {
-	double p = 100 * change;
+	double percent = 100 * change;
 
-	snprintf(buf, CLI_NUMBER_LEN, p < LARGE ? "%+.0f %%" : "%+.3g %%",
-		 fabs(p) < 0.5 ? 0.0 : p);
+	snprintf(buf, CLI_NUMBER_LEN,
+		 percent < MIN_EXPONENT ? "%+.0f %%" : "%+.3g %%",
+		 fabs(percent) < 0.5 ? 0.0 : percent);
 	return buf;
 }
 
@@ -363,10 +366,10 @@ size_t cli_width(const char *text)
 	return n;
 }
 
-#define OUTPUT_COLUMNS 80 /* for which tables and sentences are designed */
+#define OUTPUT_COLUMNS 80 /* width for which tables and sentences are made */
 #define MIN_COLUMNS 40	  /* no table fits into less */
 #define MAX_COLUMNS 1000
-#define MIN_NAME_COLUMNS 11 /* of a name: as many as "Application" has */
+#define MIN_NAME_COLUMNS 11 /* of a column of names: those of "Application" */
 
 static bool for_file; /* cli_text_for_file() was called */
 
@@ -419,7 +422,7 @@ int cli_widen(int width, const char *text)
 								  width;
 }
 
-/* Pads by columns of the terminal; the width of printf() counts bytes. */
+/* printf() would pad by bytes, but this pads by columns of the terminal. */
 void cli_print_left(FILE *f, const char *text, int width)
 {
 	char cut[4 * MAX_COLUMNS];
@@ -433,18 +436,19 @@ void cli_print_left(FILE *f, const char *text, int width)
 
 void cli_print_right(FILE *f, const char *text, int width)
 {
-	int blanks = width - (int)cli_width(text);
+	int padding = width - (int)cli_width(text);
 
-	fprintf(f, "%*s%s", blanks > 0 ? blanks : 0, "", text);
+	fprintf(f, "%*s%s", padding > 0 ? padding : 0, "", text);
 }
 
 void cli_fprint_number(FILE *f,
-		       const char *(*as)(double v, char buf[CLI_NUMBER_LEN]),
-		       double v, int width)
+		       const char *(*format)(double value,
+					     char buf[CLI_NUMBER_LEN]),
+		       double value, int width)
 {
 	char buf[CLI_NUMBER_LEN];
 
-	cli_print_right(f, isnan(v) ? "-" : as(v, buf), width);
+	cli_print_right(f, isnan(value) ? "-" : format(value, buf), width);
 }
 
 void cli_print_sec(double sec, int width)
@@ -452,7 +456,7 @@ void cli_print_sec(double sec, int width)
 	cli_print_number(cli_sec, sec, width);
 }
 
-/* Cuts between characters, never within the bytes of one. */
+/* The text is cut between characters, never within the bytes of one. */
 const char *cli_truncate(const char *text, size_t width, char *buf, size_t len)
 {
 	size_t i = 0, columns = 0,
@@ -506,7 +510,8 @@ static size_t word_len(const char *text)
 }
 
 /*
- * Breaks at blanks only, so that a long word, perhaps a path, is never broken.
+ * Lines are broken at blanks only, so that a long word, such as a path, stays in
+ * one piece.
  */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)
 {
@@ -539,7 +544,7 @@ void cli_wrap(FILE *f, const char *text, int indent)
 }
 
 /* NO_COLOR: https://no-color.org */
-static int wants_colour(void)
+static bool wants_colour(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -547,7 +552,7 @@ static int wants_colour(void)
 	       term && *term && strcmp(term, "dumb");
 }
 
-const char *cli_colour(enum cli_colour c)
+const char *cli_colour(enum cli_colour colour)
 {
 	static const char *const codes[] = {
 		[CLI_PLAIN] = "\033[0m",  [CLI_BOLD] = "\033[1m",
@@ -555,7 +560,7 @@ const char *cli_colour(enum cli_colour c)
 		[CLI_RED] = "\033[31m",
 	};
 
-	return wants_colour() ? codes[c] : "";
+	return wants_colour() ? codes[colour] : "";
 }
 
 /* A bar in UTF-8 has eight times the resolution of one in ASCII. */
@@ -639,7 +644,7 @@ void cli_appendf(char *buf, size_t len, const char *format, ...)
 void cli_fprintf(FILE *f, enum cli_colour colour, int indent,
 		 const char *format, ...)
 {
-	char line[LINE];
+	char line[LINE_BYTES];
 	va_list ap;
 
 	va_start(ap, format);
@@ -654,7 +659,7 @@ void cli_fprintf(FILE *f, enum cli_colour colour, int indent,
 
 void cli_print_labelled(FILE *f, const char *label, const char *format, ...)
 {
-	char line[LINE];
+	char line[LINE_BYTES];
 	va_list ap;
 
 	va_start(ap, format);

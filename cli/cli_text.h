@@ -52,7 +52,7 @@ const char *cli_user(uid_t uid, char buf[CLI_NUMBER_LEN]);
  * terminal with colours and NO_COLOR is not set.
  */
 enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_GREEN, CLI_YELLOW, CLI_RED };
-const char *cli_colour(enum cli_colour c);
+const char *cli_colour(enum cli_colour colour);
 
 /*
  * Width of standard output: that in COLUMNS, or else that of the terminal; at
@@ -111,12 +111,13 @@ void cli_print_left(FILE *f, const char *text, int width);
 void cli_print_right(FILE *f, const char *text, int width);
 
 /*
- * Print as(v), right-aligned; "-" if v is NaN. cli_print_number() and
- * cli_print_sec() print to standard output.
+ * Print format(value), right-aligned; "-" if value is NaN. cli_print_number()
+ * and cli_print_sec() print to standard output.
  */
 void cli_fprint_number(FILE *f,
-		       const char *(*as)(double v, char buf[CLI_NUMBER_LEN]),
-		       double v, int width);
+		       const char *(*format)(double value,
+					     char buf[CLI_NUMBER_LEN]),
+		       double value, int width);
 #define cli_print_number(...) cli_fprint_number(stdout, __VA_ARGS__)
 void cli_print_sec(double sec, int width);
 
