@@ -96,8 +96,8 @@ static char *make_comment(const struct np_job_entry *entry,
 /*
  * Make the lists of the nodes that the user excludes and of those that the
  * outcome excludes, and set the bits of the latter in excluded[]. A list
- * without nodes is NULL. scratch is a bitmap of nodes. Returns 0 or -ENOMEM. The
- * caller frees *user_list and *our_list, even after a failure.
+ * without nodes is NULL. scratch is a bitmap of nodes. Returns 0 or -ENOMEM.
+ * The caller frees *user_list and *our_list, even after a failure.
  */
 static int make_lists(const struct np_cluster_map *map,
 		      const struct np_job_entry *entry,
@@ -234,7 +234,7 @@ bool np_update_too_late(int rc)
  * and which reassign.
  */
 
-#define MAX_FAILURES 3 /* in a row; then a job no longer delays others */
+#define MAX_FAILURES 3 /* in a row; then other jobs no longer wait for it */
 #define HOLD_SEC 10 /* longest hold, in case the second pass is not reached */
 
 /* Result of the first pass for a job. */
@@ -284,8 +284,8 @@ static bool take_update(struct writer *writer, const struct np_job_entry *entry)
  * consecutive refusals for a job is logged.
  *
  * A job that has been refused MAX_FAILURES times in a row counts as updated,
- * because Slurm may never accept an update of it. Jobs that conflict with it are then
- * given leaves on which it may run, instead of waiting for it, and it is
+ * because Slurm may never accept an update of it. Jobs that conflict with it
+ * then no longer wait for it, and may get leaves on which it may run. It is
  * recorded with the values that it should have, so that np_modify() adds them
  * to a change that its user requests. The update is tried again after each
  * decision.
@@ -387,7 +387,10 @@ static int record_written(struct writer *writer,
 	return 0;
 }
 
-/* Record what a job that was not updated contains. Returns 0 or -ENOMEM. */
+/*
+ * Record what a job contains that the second pass has not updated. Returns 0 or
+ * -ENOMEM.
+ */
 static int record_unchanged(struct writer *writer, size_t i)
 {
 	const struct np_job_entry *entry = &writer->jobs->job[i];
@@ -498,9 +501,9 @@ static int write_tasks(struct writer *writer, size_t i)
 		};
 		struct np_update update;
 		/*
-		 * A task that is split off inherits the begin time of the
-		 * array, which the first pass may have set, so all values are
-		 * set (force).
+		 * Set all values (force): a task that is split off inherits
+		 * the begin time of the array, which the first pass may have
+		 * set.
 		 */
 		int rc = np_update_make(writer->jobs, i, &task, true, &update);
 
@@ -556,8 +559,8 @@ static int write_rest(struct writer *writer, size_t i)
 	if (already_written)
 		return 0;
 	/*
-	 * A job that is reassigned no longer contains what the snapshot says,
-	 * because the first pass has held it, so all values are set.
+	 * Set all values of a job that is reassigned: the first pass has held
+	 * it, so it no longer contains what the snapshot says.
 	 */
 	if (rc)
 		rc = write_job(writer, i, outcome, outcome->reassigns);
