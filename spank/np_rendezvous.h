@@ -104,7 +104,8 @@ struct np_agent_params {
 	double sleep_sec; /* how long the agent sleeps before it connects */
 	/*
 	 * The agent ends when this task and all other children of parent have
-	 * ended. parent 0: it watches only the task; task 0: nothing.
+	 * ended. If parent is 0, only the task is watched, and if task is 0,
+	 * no process is.
 	 */
 	pid_t task, parent;
 	pid_t *pid; /* receives the agent's process id, and is in memory that
