@@ -1,4 +1,4 @@
-/* Calibrations that agree with themselves, and others. */
+/* The check of a calibration: predictions of each level from the others. */
 #include "t.h"
 #include "np_self_check.h"
 
@@ -12,8 +12,8 @@ static const char *const names[LEVELS] = {
 	"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7",
 };
 
-/* Level i is slowed as (i + 2) / 8, level j slows as (j + 1) / 4. */
-static void alike(void)
+/* The slowdown of level i by level j is (i + 2) / 8 * (j + 1) / 4. */
+static void make_consistent(void)
 {
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
 		pairs[i] = (struct np_mean){
@@ -24,15 +24,16 @@ static void alike(void)
 		};
 }
 
-static void one_is_another(void)
+/* Level 3 is slowed by the others in a way of its own. */
+static void make_outlier(void)
 {
-	alike();
+	make_consistent();
 	for (size_t j = 0; j < LEVELS; j++)
 		pairs[3 * LEVELS + j].mean = j % 2 ? 1.2 : 0.02;
 }
 
-/* What each level suffers has nothing to do with what runs with it. */
-static void noise(void)
+/* The slowdown of a level does not depend on the load. */
+static void make_noise(void)
 {
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
 		pairs[i] = (struct np_mean){
@@ -42,15 +43,15 @@ static void noise(void)
 		};
 }
 
-static void two_levels(void)
+static void make_two_levels(void)
 {
-	alike();
+	make_consistent();
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
 		if (i / LEVELS > 1 || i % LEVELS > 1)
 			pairs[i].n = 0;
 }
 
-T_TEST("does a calibration agree with itself")
+T_TEST("a calibration is checked against itself")
 {
 	static const struct {
 		const char *name;
@@ -58,14 +59,14 @@ T_TEST("does a calibration agree with itself")
 		bool doubts;
 		size_t n, worst; /* LEVELS: any */
 	} rows[] = {
-		{ "levels that are alike are predicted from each other", alike,
-		  false, LEVELS * LEVELS, LEVELS },
-		{ "the level that is not like the others is named",
-		  one_is_another, false, LEVELS * LEVELS, 3 },
-		{ "a calibration that is noise is in doubt", noise, true,
-		  LEVELS * LEVELS, LEVELS },
-		{ "two levels are too few for a check", two_levels, false, 0,
-		  LEVELS },
+		{ "consistent levels are predicted from each other",
+		  make_consistent, false, LEVELS * LEVELS, LEVELS },
+		{ "the level that differs from the others is named",
+		  make_outlier, false, LEVELS * LEVELS, 3 },
+		{ "a calibration of random numbers is doubtful", make_noise,
+		  true, LEVELS * LEVELS, LEVELS },
+		{ "two levels are too few for a check", make_two_levels, false,
+		  0, LEVELS },
 	};
 	const struct np_fabric f = {
 		.name = "lab",
