@@ -1,3 +1,4 @@
+/* The stored analysis of a trace: saved, loaded, and refused if it is damaged. */
 #include "t.h"
 #include "np_trace_analysis.h"
 
@@ -18,7 +19,7 @@ static struct np_trace_threshold thresholds[NP_TRACE_THRESHOLDS] = {
 };
 static struct np_response response;
 
-static struct np_trace_analysis some(void)
+static struct np_trace_analysis some_analysis(void)
 {
 	for (size_t k = 0; k < NP_RESPONSE_GAPS; k++)
 		for (size_t i = 0; i < NP_RESPONSE_LATENCIES; i++)
@@ -41,39 +42,40 @@ static struct np_trace_analysis some(void)
 	};
 }
 
-T_TEST("saved is loaded as it was")
+T_TEST("an analysis is loaded as it was saved")
 {
-	struct np_trace_analysis t = some(), r;
+	struct np_trace_analysis saved = some_analysis(), loaded;
 	struct np_response back;
 	char dir[1024];
 
 	snprintf(dir, sizeof(dir), "%s/7.0.trace", t_tmpdir());
-	T_CHECK(np_trace_analysis_load(dir, geteuid(), &r) == -ENOENT);
-	T_CHECK(np_trace_analysis_save(dir, &t) == -EACCES); /* no trace */
-	T_CHECK(!mkdir(dir, 0755) && !np_trace_analysis_save(dir, &t));
-	T_CHECK(np_trace_analysis_load(dir, geteuid() + 1, &r) == -EACCES);
-	T_CHECK(!np_trace_analysis_load(dir, geteuid(), &r));
-	T_CHECK(np_trace_analysis_fits(&r, 5, &t.net) && !*r.why);
-	T_CHECK(r.n_thresholds == NP_TRACE_THRESHOLDS &&
-		r.threshold[1].added_sec == 3e-6 &&
-		isnan(r.threshold[2].added_sec));
-	T_CHECK(np_trace_analysis_response(&r, &back) &&
+	T_CHECK(np_trace_analysis_load(dir, geteuid(), &loaded) == -ENOENT);
+	T_CHECK(np_trace_analysis_save(dir, &saved) == -EACCES); /* no trace */
+	T_CHECK(!mkdir(dir, 0755) && !np_trace_analysis_save(dir, &saved));
+	T_CHECK(np_trace_analysis_load(dir, geteuid() + 1, &loaded) == -EACCES);
+	T_CHECK(!np_trace_analysis_load(dir, geteuid(), &loaded));
+	T_CHECK(np_trace_analysis_fits(&loaded, 5, &saved.net) && !*loaded.why);
+	T_CHECK(loaded.n_thresholds == NP_TRACE_THRESHOLDS &&
+		loaded.threshold[1].added_sec == 3e-6 &&
+		isnan(loaded.threshold[2].added_sec));
+	T_CHECK(np_trace_analysis_response(&loaded, &back) &&
 		!memcmp(&back, &response, sizeof(back)));
-	np_trace_analysis_free(&r);
-	T_CHECK(np_trace_analysis_save("/nowhere/7.0.trace", &t) == -EACCES);
-	T_CHECK(np_trace_analysis_save("graph.goal", &t) < 0);
+	np_trace_analysis_free(&loaded);
+	T_CHECK(np_trace_analysis_save("/nowhere/7.0.trace", &saved) ==
+		-EACCES);
+	T_CHECK(np_trace_analysis_save("graph.goal", &saved) < 0);
 }
 
-T_TEST("a network without rendezvous is one again")
+T_TEST("a network without rendezvous is loaded as such")
 {
-	struct np_trace_analysis t = some(), r;
+	struct np_trace_analysis saved = some_analysis(), loaded;
 	char *text;
 
-	t.net.S = NP_LOGGPS_NO_RENDEZVOUS;
-	T_CHECK(!np_trace_analysis_put(&t, &text, NULL));
-	T_CHECK(!np_trace_analysis_get(text, strlen(text), "f", &r, NULL));
-	T_CHECK(np_trace_analysis_fits(&r, 5, &t.net));
-	np_trace_analysis_free(&r);
+	saved.net.S = NP_LOGGPS_NO_RENDEZVOUS;
+	T_CHECK(!np_trace_analysis_put(&saved, &text, NULL));
+	T_CHECK(!np_trace_analysis_get(text, strlen(text), "f", &loaded, NULL));
+	T_CHECK(np_trace_analysis_fits(&loaded, 5, &saved.net));
+	np_trace_analysis_free(&loaded);
 	free(text);
 }
 
@@ -92,7 +94,7 @@ static const struct {
 	{ "another overhead per byte", 5, { 1, 1, 1, 1, true, 0, 1 } },
 };
 
-T_TEST("of another trace or network it does not count")
+T_TEST("an analysis of another trace or network is not used")
 {
 	struct np_trace_analysis t = { .trace_bytes = 5,
 				       .net = { 1, 1, 1, 1, true, 0 } };
@@ -128,7 +130,7 @@ static const struct {
 	  "times" },
 };
 
-T_TEST("each error is reported")
+T_TEST("damaged text is rejected, and the message names the member")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
