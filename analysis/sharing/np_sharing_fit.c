@@ -16,40 +16,43 @@
 #define COARSE_STEPS 150 /* of a search that only compares starting points */
 #define RESTARTS 4	 /* restarts of the search from its result */
 #define STARTS 48	 /* starting points, if none gives an exact fit */
-#define EXACT 1e-16	 /* mean of squared relative errors */
-#define CLOSE 1e-10	 /* size of the simplex at which a full search ends */
-#define COARSE 1e-4	 /* and a coarse one */
-#define LARGEST_GAMMA 0.999 /* parameters below 1 */
+#define EXACT 1e-16	 /* mean of squared relative errors of an exact fit */
+#define FULL_SIZE 1e-10	 /* of the simplex, at which a full search ends */
+#define COARSE_SIZE 1e-4 /* and at which a coarse one ends */
+#define MAX_GAMMA 0.999	 /* of a parameter that is below 1 */
 
-/* A fit in progress. Functions do nothing after an error (rc). */
+/* A fit in progress. After an error (rc), functions do nothing. */
 struct search {
 	const struct np_sharing_model *model;
-	const struct np_scheme *s;
-	size_t n_cases, n;	       /* n: measured communications */
-	double *end_sec;	       /* results for one case */
+	const struct np_scheme *schemes;
+	size_t n_schemes;
+	size_t n_measured;	       /* communications with a measured time */
+	double *end_sec;	       /* modelled, of one scheme */
 	struct np_sharing_param param; /* current values */
-	/* parameters to fit */
-	const struct np_sharing_member *free[NP_SHARING_FIT_MAX];
-	size_t n_free;
+	const struct np_sharing_member *fitted[NP_SHARING_FIT_MAX];
+	size_t n_fitted;
 	struct np_err *err;
 	int rc;
 };
 
 /* Sum of f(modelled / measured - 1) over measured communications. */
-static double errors(struct search *w, double (*f)(double))
+static double sum_errors(struct search *search, double (*f)(double))
 {
 	double sum = 0;
 
-	for (size_t k = 0; !w->rc && k < w->n_cases; k++) {
-		const struct np_scheme *s = &w->s[k];
+	for (size_t k = 0; !search->rc && k < search->n_schemes; k++) {
+		const struct np_scheme *scheme = &search->schemes[k];
 
-		w->rc = np_sharing_dynamic(w->model, &w->param, s->c,
-					   s->start_sec, s->alone, s->n,
-					   s->n_nodes, w->end_sec, w->err);
-		for (size_t i = 0; !w->rc && i < s->n; i++)
-			if (!isnan(s->took_sec[i]))
-				sum += f((w->end_sec[i] - s->start_sec[i]) /
-						 s->took_sec[i] -
+		search->rc = np_sharing_dynamic(search->model, &search->param,
+						scheme->c, scheme->start_sec,
+						scheme->alone, scheme->n,
+						scheme->n_nodes,
+						search->end_sec, search->err);
+		for (size_t i = 0; !search->rc && i < scheme->n; i++)
+			if (!isnan(scheme->took_sec[i]))
+				sum += f((search->end_sec[i] -
+					  scheme->start_sec[i]) /
+						 scheme->took_sec[i] -
 					 1);
 	}
 	return sum;
@@ -60,86 +63,101 @@ static double square(double x)
 	return x * x;
 }
 
-/* Limits a value to the range of its parameter; adds the excess to *beyond. */
-static double clamp(const struct np_sharing_member *m, double v, double *beyond)
+/*
+ * Limits a value to the range of its parameter, and adds the square of the
+ * excess to *beyond.
+ */
+static double clamp(const struct np_sharing_member *param, double value,
+		    double *beyond)
 {
-	double in = m->below_one ? fmin(fmax(v, 0), LARGEST_GAMMA) :
-				   fmax(v, 1e-3);
+	double limited = param->below_one ? fmin(fmax(value, 0), MAX_GAMMA) :
+					    fmax(value, 1e-3);
 
-	*beyond += square(v - in);
-	return in;
+	*beyond += square(value - limited);
+	return limited;
 }
 
 /* Sum of squared errors, plus a penalty for values out of range. */
 static double objective(const gsl_vector *x, void *arg)
 {
-	struct search *w = arg;
+	struct search *search = arg;
 	double beyond = 0, sum;
 
-	for (size_t i = 0; i < w->n_free; i++)
-		*np_sharing_value(&w->param, w->free[i]) =
-			clamp(w->free[i], gsl_vector_get(x, i), &beyond);
-	sum = errors(w, square);
-	return w->rc || !isfinite(sum) ? GSL_POSINF :
-					 sum + 10 * (double)w->n * beyond;
+	for (size_t i = 0; i < search->n_fitted; i++)
+		*np_sharing_value(&search->param, search->fitted[i]) =
+			clamp(search->fitted[i], gsl_vector_get(x, i), &beyond);
+	sum = sum_errors(search, square);
+	return search->rc || !isfinite(sum) ?
+		       GSL_POSINF :
+		       sum + 10 * (double)search->n_measured * beyond;
 }
 
 /* Whether some measured communication depends on a parameter. */
-static bool matters(struct search *w, const struct np_sharing_member *m)
+static bool is_measurable(struct search *search,
+			  const struct np_sharing_member *param)
 {
-	double *v = np_sharing_value(&w->param, m), old = *v, here, up, down;
+	double *value = np_sharing_value(&search->param, param);
+	double old = *value, here, up, down;
 
-	here = errors(w, square);
-	*v = old + m->step;
-	up = errors(w, square);
-	*v = m->below_one ? fmax(old - m->step, 0) : old / 2;
-	down = errors(w, square);
-	*v = old;
+	here = sum_errors(search, square);
+	*value = old + param->step;
+	up = sum_errors(search, square);
+	*value = param->below_one ? fmax(old - param->step, 0) : old / 2;
+	down = sum_errors(search, square);
+	*value = old;
 	return fabs(up - here) > 1e-12 || fabs(down - here) > 1e-12;
 }
 
 /*
- * Runs one search. Returns the sum of squares; w->param holds the parameters.
+ * Runs one search. Returns the sum of squares; search->param is the result.
  */
-static double descend(struct search *w, gsl_multimin_fminimizer *g,
-		      double scale, int steps, double close)
+static double descend(struct search *search, gsl_multimin_fminimizer *minimizer,
+		      double scale, int steps, double size)
 {
-	gsl_multimin_function f = { objective, w->n_free, w };
-	gsl_vector *x = gsl_vector_alloc(w->n_free);
-	gsl_vector *step = gsl_vector_alloc(w->n_free);
+	gsl_multimin_function f = { objective, search->n_fitted, search };
+	gsl_vector *x = gsl_vector_alloc(search->n_fitted);
+	gsl_vector *step = gsl_vector_alloc(search->n_fitted);
 	int rc = x && step ? 0 : -ENOMEM;
 	double least = INFINITY;
 
-	for (size_t i = 0; !rc && i < w->n_free; i++) {
-		gsl_vector_set(x, i, *np_sharing_value(&w->param, w->free[i]));
-		gsl_vector_set(step, i, w->free[i]->step * scale);
+	for (size_t i = 0; !rc && i < search->n_fitted; i++) {
+		gsl_vector_set(x, i,
+			       *np_sharing_value(&search->param,
+						 search->fitted[i]));
+		gsl_vector_set(step, i, search->fitted[i]->step * scale);
 	}
-	if (!rc && gsl_multimin_fminimizer_set(g, &f, x, step))
+	if (!rc && gsl_multimin_fminimizer_set(minimizer, &f, x, step))
 		rc = -EDOM;
-	for (int i = 0; !rc && !w->rc && i < steps; i++)
-		if (gsl_multimin_fminimizer_iterate(g) ||
-		    gsl_multimin_fminimizer_size(g) < close)
+	for (int i = 0; !rc && !search->rc && i < steps; i++)
+		if (gsl_multimin_fminimizer_iterate(minimizer) ||
+		    gsl_multimin_fminimizer_size(minimizer) < size)
 			break;
 	if (!rc)
-		least = objective(g->x, w);
-	else if (!w->rc)
-		w->rc = np_errf(w->err, rc,
-				"cannot start the search for parameters");
+		least = objective(minimizer->x, search);
+	else if (!search->rc)
+		search->rc = np_errf(search->err, rc,
+				     "cannot start the search for parameters");
 	gsl_vector_free(x);
 	gsl_vector_free(step);
 	return least;
 }
 
-/* Restarts from the result while that helps: a simplex may collapse too early. */
-static double descend_repeatedly(struct search *w, gsl_multimin_fminimizer *g)
+/*
+ * Restarts from the result as long as that helps, because a simplex may collapse
+ * too early.
+ */
+static double descend_repeatedly(struct search *search,
+				 gsl_multimin_fminimizer *minimizer)
 {
 	double least = INFINITY, before;
 	int i = 0;
 
 	do {
 		before = least;
-		least = descend(w, g, i % 2 ? -1 : 1, STEPS, CLOSE);
-	} while (!w->rc && ++i < RESTARTS && least < before * (1 - CLOSE));
+		least = descend(search, minimizer, i % 2 ? -1 : 1, STEPS,
+				FULL_SIZE);
+	} while (!search->rc && ++i < RESTARTS &&
+		 least < before * (1 - FULL_SIZE));
 	return least;
 }
 
@@ -153,19 +171,22 @@ static double van_der_corput(int k, int base)
 	return part;
 }
 
-/* A starting point: 0.5 to 3 times the default, or the whole range [0, 1). */
-static void set_start(struct search *w, int k)
+/*
+ * Sets the k-th starting point: 0.5 to 3 times the default, or, of a parameter
+ * below 1, the whole range.
+ */
+static void set_start(struct search *search, int k)
 {
 	static const int base[NP_SHARING_FIT_MAX] = { 2, 3, 5 };
 	struct np_sharing_param usual = NP_SHARING_DEFAULTS;
 
-	for (size_t i = 0; i < w->n_free; i++) {
+	for (size_t i = 0; i < search->n_fitted; i++) {
 		double part = van_der_corput(k, base[i]);
 
-		*np_sharing_value(&w->param, w->free[i]) =
-			w->free[i]->below_one ?
-				LARGEST_GAMMA * part :
-				*np_sharing_value(&usual, w->free[i]) *
+		*np_sharing_value(&search->param, search->fitted[i]) =
+			search->fitted[i]->below_one ?
+				MAX_GAMMA * part :
+				*np_sharing_value(&usual, search->fitted[i]) *
 					(0.5 + 2.5 * part);
 	}
 }
@@ -175,119 +196,128 @@ static void set_start(struct search *w, int k)
  * few steps are made from many starting points, and a full search follows where
  * these steps alone lead below the least minimum found so far.
  */
-static void search(struct search *w)
+static void find_minimum(struct search *search)
 {
 	struct np_sharing_param best;
-	gsl_multimin_fminimizer *g;
+	gsl_multimin_fminimizer *minimizer;
 	double least = INFINITY;
 
-	if (!w->n_free)
+	if (!search->n_fitted)
 		return;
 	gsl_set_error_handler_off();
-	g = gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2,
-					  w->n_free);
-	if (!g) {
-		w->rc = np_errf(w->err, -ENOMEM, "out of memory");
+	minimizer = gsl_multimin_fminimizer_alloc(
+		gsl_multimin_fminimizer_nmsimplex2, search->n_fitted);
+	if (!minimizer) {
+		search->rc = np_errf(search->err, -ENOMEM, "out of memory");
 		return;
 	}
-	for (int k = 0; !w->rc && k < STARTS && least > EXACT * (double)w->n;
+	for (int k = 0; !search->rc && k < STARTS &&
+			least > EXACT * (double)search->n_measured;
 	     k++) {
 		double sum = INFINITY;
 
 		if (k) {
-			set_start(w, k);
-			sum = descend(w, g, 1, COARSE_STEPS, COARSE);
+			set_start(search, k);
+			sum = descend(search, minimizer, 1, COARSE_STEPS,
+				      COARSE_SIZE);
 		}
 		if (!k || sum < least)
-			sum = descend_repeatedly(w, g);
-		if (!w->rc && sum < least) {
+			sum = descend_repeatedly(search, minimizer);
+		if (!search->rc && sum < least) {
 			least = sum;
-			best = w->param;
+			best = search->param;
 		}
 	}
-	if (!w->rc && isfinite(least))
-		w->param = best;
-	gsl_multimin_fminimizer_free(g);
+	if (!search->rc && isfinite(least))
+		search->param = best;
+	gsl_multimin_fminimizer_free(minimizer);
 }
 
-/* Checks the measured times and counts them. */
-static int check_cases(struct search *w)
+/* Checks and counts the measured times. */
+static int check_cases(struct search *search)
 {
 	size_t most = 0;
 
-	for (size_t k = 0; k < w->n_cases; k++) {
-		if (w->s[k].n > most)
-			most = w->s[k].n;
-		for (size_t i = 0; i < w->s[k].n; i++) {
-			double took = w->s[k].took_sec[i];
+	for (size_t k = 0; k < search->n_schemes; k++) {
+		if (search->schemes[k].n > most)
+			most = search->schemes[k].n;
+		for (size_t i = 0; i < search->schemes[k].n; i++) {
+			double took = search->schemes[k].took_sec[i];
 
 			if (!isnan(took) && !(took > 0 && isfinite(took)))
-				return np_errf(w->err, -EINVAL,
+				return np_errf(search->err, -EINVAL,
 					       "measured time %g s, expected "
 					       "more than 0",
 					       took);
-			w->n += !isnan(took);
+			search->n_measured += !isnan(took);
 		}
 	}
-	if (!w->n)
-		return np_errf(w->err, -ENODATA,
+	if (!search->n_measured)
+		return np_errf(search->err, -ENODATA,
 			       "no measured time to fit parameters to");
-	w->end_sec = calloc(most + 1, sizeof(*w->end_sec));
-	return w->end_sec ? 0 : np_errf(w->err, -ENOMEM, "out of memory");
+	search->end_sec = calloc(most + 1, sizeof(*search->end_sec));
+	return search->end_sec ? 0 :
+				 np_errf(search->err, -ENOMEM, "out of memory");
 }
 
-/* Selects the parameters that matter. */
-static void select_parameters(struct search *w, struct np_sharing_fit *out)
+/* Selects the parameters of the model that can be fitted. */
+static void select_parameters(struct search *search, struct np_sharing_fit *out)
 {
-	for (size_t i = 0; !w->rc && i < np_sharing_n_members; i++) {
-		const struct np_sharing_member *m = &np_sharing_members[i];
+	for (size_t i = 0; !search->rc && i < np_sharing_n_members; i++) {
+		const struct np_sharing_member *param = &np_sharing_members[i];
 
-		if (strcmp(m->model, w->model->name))
+		if (strcmp(param->model, search->model->name))
 			continue;
-		out->name[out->n_param] = m->name;
-		out->fitted[out->n_param] = matters(w, m);
+		out->name[out->n_param] = param->name;
+		out->fitted[out->n_param] = is_measurable(search, param);
 		if (out->fitted[out->n_param++])
-			w->free[w->n_free++] = m;
+			search->fitted[search->n_fitted++] = param;
 	}
 }
 
 /* Copies the resulting parameters. */
-static void fill_result(struct search *w, struct np_sharing_fit *out)
+static void fill_result(struct search *search, struct np_sharing_fit *out)
 {
 	size_t at = 0;
 
-	out->n = w->n;
+	out->n = search->n_measured;
 	for (size_t i = 0; i < np_sharing_n_members; i++) {
-		const struct np_sharing_member *m = &np_sharing_members[i];
+		const struct np_sharing_member *param = &np_sharing_members[i];
 
-		if (!strcmp(m->model, w->model->name))
-			out->value[at++] = *np_sharing_value(&w->param, m);
+		if (!strcmp(param->model, search->model->name))
+			out->value[at++] =
+				*np_sharing_value(&search->param, param);
 	}
 }
 
-int np_sharing_fit(const struct np_sharing_model *m, const struct np_scheme *s,
-		   size_t n, struct np_sharing_param *p,
-		   struct np_sharing_fit *out, struct np_err *err)
+int np_sharing_fit(const struct np_sharing_model *model,
+		   const struct np_scheme *schemes, size_t n,
+		   struct np_sharing_param *param, struct np_sharing_fit *out,
+		   struct np_err *err)
 {
 	struct np_sharing_fit fit = { .n_param = 0 };
-	struct search w = {
-		.model = m, .s = s, .n_cases = n, .param = *p, .err = err
-	};
+	struct search search = { .model = model,
+				 .schemes = schemes,
+				 .n_schemes = n,
+				 .param = *param,
+				 .err = err };
 
-	w.rc = check_cases(&w);
-	if (!w.rc)
-		fit.mean_before = errors(&w, fabs) / (double)w.n;
-	if (!w.rc)
-		select_parameters(&w, &fit);
-	if (!w.rc)
-		search(&w);
-	if (!w.rc)
-		fit.mean_error = errors(&w, fabs) / (double)w.n;
-	if (!w.rc) {
-		fill_result(&w, &fit);
-		*p = w.param;
+	search.rc = check_cases(&search);
+	if (!search.rc)
+		fit.mean_before =
+			sum_errors(&search, fabs) / (double)search.n_measured;
+	if (!search.rc)
+		select_parameters(&search, &fit);
+	if (!search.rc)
+		find_minimum(&search);
+	if (!search.rc)
+		fit.mean_error =
+			sum_errors(&search, fabs) / (double)search.n_measured;
+	if (!search.rc) {
+		fill_result(&search, &fit);
+		*param = search.param;
 		*out = fit;
 	}
-	free(w.end_sec);
-	return w.rc;
+	free(search.end_sec);
+	return search.rc;
 }

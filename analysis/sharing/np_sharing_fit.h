@@ -23,7 +23,7 @@ struct np_sharing_fit {
 	size_t n_param;			      /* of the model; may be 0 */
 	const char *name[NP_SHARING_FIT_MAX]; /* "beta", ... */
 	double value[NP_SHARING_FIT_MAX];
-	/* false: kept, because no measurement depends on it */
+	/* False: not changed, because no measurement depends on it. */
 	bool fitted[NP_SHARING_FIT_MAX];
 	size_t n;	    /* number of measured communications */
 	double mean_error;  /* mean |modelled / measured - 1|, after fitting */
@@ -31,13 +31,15 @@ struct np_sharing_fit {
 };
 
 /*
- * s: n schemes; only their communications, numbers of nodes and times matter.
- * p: initial parameters; on success the fitted ones. Returns 0; -ENODATA
- * (nothing was measured); -EINVAL (a measured time that is not above 0, or an
- * error of np_sharing_dynamic()); -E2BIG or -ENOMEM.
+ * Fit the parameters of a model to n schemes, of which the communications, the
+ * numbers of nodes and the times are used. param: initial parameters; on
+ * success the fitted ones. Returns 0; -ENODATA (nothing was measured); -EINVAL
+ * (a measured time that is not above 0, or an error of np_sharing_dynamic());
+ * -E2BIG or -ENOMEM.
  */
-int np_sharing_fit(const struct np_sharing_model *m, const struct np_scheme *s,
-		   size_t n, struct np_sharing_param *p,
-		   struct np_sharing_fit *out, struct np_err *err);
+int np_sharing_fit(const struct np_sharing_model *model,
+		   const struct np_scheme *schemes, size_t n,
+		   struct np_sharing_param *param, struct np_sharing_fit *out,
+		   struct np_err *err);
 
 #endif
