@@ -819,7 +819,8 @@ static void print_placed(const struct program *t)
 			stdout, "Placement",
 			"no improvement: tried %zu other%s, none is faster%s",
 			p->trials, cli_plural_s(p->trials),
-			p->ended ? ", and no single change improves it" : "");
+			p->converged ? ", and no single change improves it" :
+				       "");
 		return;
 	}
 	cli_print_labelled(
@@ -953,7 +954,7 @@ static void put_placement(json_object *in, const struct program *t)
 	cli_put_count(j, "trials", t->placed.trials);
 	cli_put_count(j, "swaps", t->placed.swaps);
 	cli_put_count(j, "restarts", t->placed.restarts);
-	cli_put_bool(j, "ended", t->placed.ended);
+	cli_put_bool(j, "ended", t->placed.converged);
 	list = cli_put_array(j, "node_of_rank");
 	for (uint32_t i = 0; i < t->ranks; i++)
 		json_object_array_add(list, json_object_new_int64(t->node[i]));

@@ -1,11 +1,6 @@
 /*
- * Search for a placement of ranks on nodes with a short run time. A descent
- * shortens the messages on the critical path, because the run cannot become
- * shorter otherwise: it brings one of the two ranks closer to the other
- * (np_topology_hops()), by an exchange with a rank there or by a move to a free
- * place. When no change helps, the search starts again from the best placement
- * with some random changes, until the permitted number of trials is used. Each
- * trial is one simulation of the program.
+ * Descents with random restarts, over placements of ranks on nodes. Each trial
+ * is one simulation of the program; distances are np_topology_hops().
  */
 #include "np_place_ranks.h"
 
@@ -15,7 +10,7 @@
 
 #include "np_rng.h"
 
-#define NODES_MAX 4096	 /* the first nodes, on which free places are used */
+#define NODES_MAX 4096	 /* ranks move only to free places of the first nodes */
 #define LEAST_GAIN 1e-12 /* relative; smaller differences may be rounding */
 
 struct placement {
@@ -31,7 +26,7 @@ struct search {
 	uint32_t n_ranks, n_nodes;   /* n_nodes is at most NODES_MAX */
 	uint32_t per_node;	     /* places of a node */
 	struct placement current, best;
-	uint16_t *ranks_on; /* by node, of n_nodes */
+	uint32_t *ranks_on; /* number of ranks, by node, of n_nodes */
 	struct np_rng *rng;
 	size_t max_trials;
 	struct np_place_result *result;
@@ -39,54 +34,56 @@ struct search {
 };
 
 /* Simulates the program with the current placement. */
-static int run_time(const struct search *s, double *ns)
+static int run_time(const struct search *search, double *ns)
 {
-	return np_tolerance_simulate(s->g, &s->opt, NULL, ns, s->err);
+	return np_tolerance_simulate(search->g, &search->opt, NULL, ns,
+				     search->err);
 }
 
 /* Whether no further simulation is permitted. */
-static bool trials_used_up(const struct search *s)
+static bool trials_used_up(const struct search *search)
 {
-	return s->result->trials >= s->max_trials;
+	return search->result->trials >= search->max_trials;
 }
 
 /* Moves a rank to a node and updates the number of ranks on both. */
-static void move(struct search *s, uint32_t rank, uint32_t to)
+static void move(struct search *search, uint32_t rank, uint32_t to)
 {
-	if (s->current.node[rank] < s->n_nodes)
-		s->ranks_on[s->current.node[rank]]--;
-	if (to < s->n_nodes)
-		s->ranks_on[to]++;
-	s->current.node[rank] = to;
+	if (search->current.node[rank] < search->n_nodes)
+		search->ranks_on[search->current.node[rank]]--;
+	if (to < search->n_nodes)
+		search->ranks_on[to]++;
+	search->current.node[rank] = to;
 }
 
-/* Moves a rank, and other, if it is a rank (below n_ranks), to its old node. */
-static void change(struct search *s, uint32_t rank, uint32_t other, uint32_t to)
+/* Moves a rank, and the rank other, unless it is n_ranks, to its old node. */
+static void change(struct search *search, uint32_t rank, uint32_t other,
+		   uint32_t to)
 {
-	uint32_t from = s->current.node[rank];
+	uint32_t from = search->current.node[rank];
 
-	move(s, rank, to);
-	if (other < s->n_ranks)
-		move(s, other, from);
+	move(search, rank, to);
+	if (other < search->n_ranks)
+		move(search, other, from);
 }
 
 /* Tries a change and undoes it unless it shortens the run (*better). */
-static int try_change(struct search *s, uint32_t rank, uint32_t other,
+static int try_change(struct search *search, uint32_t rank, uint32_t other,
 		      uint32_t to, bool *better)
 {
-	uint32_t from = s->current.node[rank];
-	double ns = s->current.ns;
+	uint32_t from = search->current.node[rank];
+	double ns = search->current.ns;
 	int rc;
 
-	change(s, rank, other, to);
-	s->result->trials++;
-	rc = run_time(s, &ns);
-	*better = !rc && ns < s->current.ns * (1 - LEAST_GAIN);
+	change(search, rank, other, to);
+	search->result->trials++;
+	rc = run_time(search, &ns);
+	*better = !rc && ns < search->current.ns * (1 - LEAST_GAIN);
 	if (*better) {
-		s->current.ns = ns;
-		s->current.changes++;
+		search->current.ns = ns;
+		search->current.changes++;
 	} else {
-		change(s, rank, other, from);
+		change(search, rank, other, from);
 	}
 	return rc;
 }
@@ -95,65 +92,71 @@ static int try_change(struct search *s, uint32_t rank, uint32_t other,
  * Tries exchanges that bring a rank closer to a peer, then moves to free
  * places, until one shortens the run.
  */
-static int approach(struct search *s, uint32_t rank, uint32_t peer,
+static int approach(struct search *search, uint32_t rank, uint32_t peer,
 		    bool *better)
 {
-	const struct np_topology *t = s->opt.placed.t;
-	uint32_t goal = s->current.node[peer];
-	uint32_t hops = np_topology_hops(t, s->current.node[rank], goal);
+	const struct np_topology *topology = search->opt.placed.t;
+	uint32_t goal = search->current.node[peer];
+	uint32_t hops =
+		np_topology_hops(topology, search->current.node[rank], goal);
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && !*better && i < s->n_ranks; i++)
-		if (i != rank && i != peer && !trials_used_up(s) &&
-		    np_topology_hops(t, s->current.node[i], goal) < hops)
-			rc = try_change(s, rank, i, s->current.node[i], better);
-	for (uint32_t to = 0; !rc && !*better && to < s->n_nodes; to++)
-		if (s->ranks_on[to] < s->per_node && !trials_used_up(s) &&
-		    np_topology_hops(t, to, goal) < hops)
-			rc = try_change(s, rank, s->n_ranks, to, better);
+	for (uint32_t i = 0; !rc && !*better && i < search->n_ranks; i++)
+		if (i != rank && i != peer && !trials_used_up(search) &&
+		    np_topology_hops(topology, search->current.node[i], goal) <
+			    hops)
+			rc = try_change(search, rank, i,
+					search->current.node[i], better);
+	for (uint32_t to = 0; !rc && !*better && to < search->n_nodes; to++)
+		if (search->ranks_on[to] < search->per_node &&
+		    !trials_used_up(search) &&
+		    np_topology_hops(topology, to, goal) < hops)
+			rc = try_change(search, rank, search->n_ranks, to,
+					better);
 	return rc;
 }
 
 /* Tries to shorten a message on the critical path. */
-static int improve(struct search *s, bool *better)
+static int improve(struct search *search, bool *better)
 {
 	struct np_pair *pair;
 	size_t n;
-	int rc = np_tolerance_pairs(s->g, &s->opt, &pair, &n, s->err);
+	int rc = np_tolerance_pairs(search->g, &search->opt, &pair, &n,
+				    search->err);
 
 	*better = false;
 	if (rc)
 		return rc;
 	for (size_t i = 0; !rc && !*better && i < n; i++) {
-		rc = approach(s, pair[i].from, pair[i].to, better);
+		rc = approach(search, pair[i].from, pair[i].to, better);
 		if (!rc && !*better)
-			rc = approach(s, pair[i].to, pair[i].from, better);
+			rc = approach(search, pair[i].to, pair[i].from, better);
 	}
 	free(pair);
 	return rc;
 }
 
 /* Replaces the best placement if the current one is better. */
-static void update_best(struct search *s)
+static void update_best(struct search *search)
 {
-	if (s->current.ns >= s->best.ns * (1 - LEAST_GAIN))
+	if (search->current.ns >= search->best.ns * (1 - LEAST_GAIN))
 		return;
-	memcpy(s->best.node, s->current.node,
-	       s->n_ranks * sizeof(*s->best.node));
-	s->best.ns = s->current.ns;
-	s->best.changes = s->current.changes;
+	memcpy(search->best.node, search->current.node,
+	       search->n_ranks * sizeof(*search->best.node));
+	search->best.ns = search->current.ns;
+	search->best.changes = search->current.changes;
 }
 
 /* Improves the placement until no single change helps. */
-static int descend(struct search *s)
+static int descend(struct search *search)
 {
 	bool better;
 	int rc;
 
 	do
-		rc = improve(s, &better);
+		rc = improve(search, &better);
 	while (!rc && better);
-	update_best(s);
+	update_best(search);
 	return rc;
 }
 
@@ -161,109 +164,119 @@ static int descend(struct search *s)
  * Starts again from the best placement, after some exchanges and moves at
  * random.
  */
-static int restart(struct search *s)
+static int restart(struct search *search)
 {
-	size_t n_changes = 2 + np_rng_below(s->rng, 2 + s->n_ranks / 4);
+	size_t n_changes =
+		2 + np_rng_below(search->rng, 2 + search->n_ranks / 4);
 
-	for (uint32_t i = 0; i < s->n_ranks; i++)
-		move(s, i, s->best.node[i]);
+	for (uint32_t i = 0; i < search->n_ranks; i++)
+		move(search, i, search->best.node[i]);
 	for (size_t k = 0; k < n_changes; k++) {
-		uint32_t rank = (uint32_t)np_rng_below(s->rng, s->n_ranks);
-		uint32_t other = (uint32_t)np_rng_below(s->rng, s->n_ranks);
-		uint32_t to = (uint32_t)np_rng_below(s->rng, s->n_nodes);
+		uint32_t rank =
+			(uint32_t)np_rng_below(search->rng, search->n_ranks);
+		uint32_t other =
+			(uint32_t)np_rng_below(search->rng, search->n_ranks);
+		uint32_t to =
+			(uint32_t)np_rng_below(search->rng, search->n_nodes);
 
-		if (s->ranks_on[to] < s->per_node && np_rng_below(s->rng, 2))
-			change(s, rank, s->n_ranks, to);
+		if (search->ranks_on[to] < search->per_node &&
+		    np_rng_below(search->rng, 2))
+			change(search, rank, search->n_ranks, to);
 		else if (rank != other)
-			change(s, rank, other, s->current.node[other]);
+			change(search, rank, other,
+			       search->current.node[other]);
 	}
-	s->current.changes = s->best.changes + n_changes;
-	s->result->restarts++;
-	s->result->trials++;
-	return run_time(s, &s->current.ns);
+	search->current.changes = search->best.changes + n_changes;
+	search->result->restarts++;
+	search->result->trials++;
+	return run_time(search, &search->current.ns);
 }
 
 /* Descends and restarts until all trials are used. */
-static int search(struct search *s)
+static int run_search(struct search *search)
 {
-	int rc = descend(s);
+	int rc = descend(search);
 
-	s->result->ended = !trials_used_up(s);
-	while (!rc && s->n_ranks > 1 && !trials_used_up(s)) {
-		rc = restart(s);
+	search->result->converged = !trials_used_up(search);
+	while (!rc && search->n_ranks > 1 && !trials_used_up(search)) {
+		rc = restart(search);
 		if (!rc)
-			rc = descend(s);
+			rc = descend(search);
 	}
 	return rc;
 }
 
-/* Reports a graph that cannot run as np_tolerance_new() does. */
-static int check(const struct search *s)
+/* Reports a graph that cannot run, as np_tolerance_new() does. */
+static int check(const struct search *search)
 {
-	struct np_tolerance *t;
-	int rc = np_tolerance_new(s->g, &s->opt, &t, s->err);
+	struct np_tolerance *tolerance;
+	int rc = np_tolerance_new(search->g, &search->opt, &tolerance,
+				  search->err);
 
 	if (!rc)
-		np_tolerance_free(t);
+		np_tolerance_free(tolerance);
 	return rc;
 }
 
 /*
- * Allocates the search and starts from the given placement. The caller frees in
- * any case. Returns 0 or -ENOMEM.
+ * Allocates the search and starts from the given placement. Returns 0 or
+ * -ENOMEM; the caller frees also after a failure.
  */
-static int prepare(struct search *s, const uint32_t *node)
+static int prepare(struct search *search, const uint32_t *node)
 {
-	uint32_t n_nodes = np_topology_nodes(s->opt.placed.t);
+	uint32_t n_nodes = np_topology_nodes(search->opt.placed.t);
 
-	s->n_nodes = n_nodes < NODES_MAX ? n_nodes : NODES_MAX;
-	s->current.node = malloc((s->n_ranks + 1) * sizeof(*node));
-	s->best.node = malloc((s->n_ranks + 1) * sizeof(*node));
-	s->ranks_on = calloc(s->n_nodes + 1, sizeof(*s->ranks_on));
-	s->rng = np_rng_new(1, "placement of ranks");
-	if (!s->current.node || !s->best.node || !s->ranks_on || !s->rng)
-		return np_errf(s->err, -ENOMEM, "out of memory");
-	memcpy(s->current.node, node, s->n_ranks * sizeof(*node));
-	memcpy(s->best.node, node, s->n_ranks * sizeof(*node));
-	for (uint32_t i = 0; i < s->n_ranks; i++)
-		if (node[i] < s->n_nodes)
-			s->ranks_on[node[i]]++;
-	s->opt.placed.node = s->current.node;
+	search->n_nodes = n_nodes < NODES_MAX ? n_nodes : NODES_MAX;
+	search->current.node = malloc((search->n_ranks + 1) * sizeof(*node));
+	search->best.node = malloc((search->n_ranks + 1) * sizeof(*node));
+	search->ranks_on =
+		calloc(search->n_nodes + 1, sizeof(*search->ranks_on));
+	search->rng = np_rng_new(1, "placement of ranks");
+	if (!search->current.node || !search->best.node || !search->ranks_on ||
+	    !search->rng)
+		return np_errf(search->err, -ENOMEM, "out of memory");
+	memcpy(search->current.node, node, search->n_ranks * sizeof(*node));
+	memcpy(search->best.node, node, search->n_ranks * sizeof(*node));
+	for (uint32_t i = 0; i < search->n_ranks; i++)
+		if (node[i] < search->n_nodes)
+			search->ranks_on[node[i]]++;
+	search->opt.placed.node = search->current.node;
 	return 0;
 }
 
-int np_place_ranks(const struct np_graph *g, const struct np_tolerance_opt *opt,
-		   uint32_t *node, uint32_t per_node, size_t max_trials,
+int np_place_ranks(const struct np_graph *graph,
+		   const struct np_tolerance_opt *opt, uint32_t *node,
+		   uint32_t per_node, size_t max_trials,
 		   struct np_place_result *out, struct np_err *err)
 {
 	struct np_place_result result = { .trials = 0 };
-	struct search s = {
-		.g = g,
+	struct search search = {
+		.g = graph,
 		.opt = *opt,
-		.n_ranks = np_graph_ranks(g),
+		.n_ranks = np_graph_ranks(graph),
 		.per_node = per_node,
 		.max_trials = max_trials,
 		.result = &result,
 		.err = err,
 	};
-	int rc = prepare(&s, node);
+	int rc = prepare(&search, node);
 
 	if (!rc)
-		rc = check(&s);
+		rc = check(&search);
 	if (!rc)
-		rc = run_time(&s, &s.current.ns);
-	result.before_ns = s.best.ns = s.current.ns;
+		rc = run_time(&search, &search.current.ns);
+	result.before_ns = search.best.ns = search.current.ns;
 	if (!rc)
-		rc = search(&s);
+		rc = run_search(&search);
 	if (!rc) {
-		memcpy(node, s.best.node, s.n_ranks * sizeof(*node));
-		result.after_ns = s.best.ns;
-		result.swaps = s.best.changes;
+		memcpy(node, search.best.node, search.n_ranks * sizeof(*node));
+		result.after_ns = search.best.ns;
+		result.swaps = search.best.changes;
 		*out = result;
 	}
-	free(s.current.node);
-	free(s.best.node);
-	free(s.ranks_on);
-	np_rng_free(s.rng);
+	free(search.current.node);
+	free(search.best.node);
+	free(search.ranks_on);
+	np_rng_free(search.rng);
 	return rc;
 }

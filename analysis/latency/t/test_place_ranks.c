@@ -26,7 +26,7 @@ T_TEST("ranks that communicate are placed under one switch")
 	T_CHECK(!some_goal(text, sizeof(text) - 1, &g, NULL));
 	opt.placed.t = t;
 	T_CHECK(!np_place_ranks(g, &opt, node, 1, 1000, &r, NULL));
-	T_CHECK(r.before_ns == 430 && r.after_ns == 210 && r.ended);
+	T_CHECK(r.before_ns == 430 && r.after_ns == 210 && r.converged);
 	T_CHECK(np_topology_hops(t, node[0], node[3]) == 1);
 	T_CHECK(np_topology_hops(t, node[1], node[2]) == 1);
 	np_graph_free(g);
@@ -60,7 +60,7 @@ T_TEST("a placement is never worse than the one before")
 		}
 		T_CHECK(seen < 1u << 12 && !two);
 		T_CHECK(!np_place_ranks(g, &opt, node, 1, 0, &again, NULL));
-		T_CHECK(again.before_ns == r.after_ns && !again.ended);
+		T_CHECK(again.before_ns == r.after_ns && !again.converged);
 		better += r.swaps > 0;
 		np_graph_free(g);
 	}
