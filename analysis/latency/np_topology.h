@@ -47,15 +47,16 @@ int np_topology_parse(const char *spec, struct np_topology **out,
 int np_topology_tree(const uint32_t *parent, uint32_t n_switches,
 		     const uint32_t *leaf, uint32_t n_nodes,
 		     struct np_topology **out, struct np_err *err);
-void np_topology_free(struct np_topology *t); /* NULL is allowed */
+void np_topology_free(struct np_topology *topology); /* NULL is allowed */
 
-uint32_t np_topology_nodes(const struct np_topology *t);
+uint32_t np_topology_nodes(const struct np_topology *topology);
 
 /*
  * Number of switches between two nodes: 0 if they are the same,
  * NP_TOPOLOGY_APART if they are in different trees.
  */
-uint32_t np_topology_hops(const struct np_topology *t, uint32_t a, uint32_t b);
+uint32_t np_topology_hops(const struct np_topology *topology, uint32_t a,
+			  uint32_t b);
 
 /* Ranks placed on a topology. */
 struct np_placed {
@@ -73,9 +74,9 @@ struct np_placed {
 /*
  * The latency between two ranks is fixed_ns + times * x. It replaces L, and is
  * 0 on one node. In different trees it is NP_TOPOLOGY_APART_NS, so that any
- * placement that avoids such pairs is better. p->t must not be NULL.
+ * placement that avoids such pairs is better. placed->t must not be NULL.
  */
-void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
+void np_placed_path(const struct np_placed *placed, uint32_t from, uint32_t to,
 		    double *fixed_ns, uint32_t *times);
 
 /*
@@ -94,8 +95,8 @@ struct np_topology_conf {
 /*
  * Reads the file. A node on several switches belongs to the first of them, and
  * so does a switch below several others. warn() receives one line for each of
- * these two kinds, which names the first case, and one if Slurm may understand
- * the file otherwise (np_slurm_file.h). A file with which slurmctld would not
+ * these two kinds, which names the first case, and one if Slurm may interpret
+ * the file in another way (np_slurm_file.h). A file with which slurmctld would not
  * start is rejected, except for a switch that has neither nodes nor switches,
  * which releases after 22.05 accept. The file is untrusted input, see
  * np_slurm_file.h.
@@ -107,13 +108,13 @@ struct np_topology_conf {
 int np_topology_conf_read(const char *path,
 			  void (*warn)(const char *line, void *arg), void *arg,
 			  struct np_topology_conf *out, struct np_err *err);
-void np_topology_conf_free(struct np_topology_conf *c);
+void np_topology_conf_free(struct np_topology_conf *conf);
 
 /*
  * Copies the name of a node, cut to len - 1 bytes; "?" if there is no such
  * node. Returns buf.
  */
-const char *np_topology_conf_node(const struct np_topology_conf *c,
+const char *np_topology_conf_node(const struct np_topology_conf *conf,
 				  uint32_t node, char *buf, size_t len);
 
 #endif
