@@ -33,7 +33,7 @@ static int open_store(struct np_store **store, struct np_err *err)
  * Finds the newest trace of an application. Returns 0, -ENOENT or another
  * error.
  */
-static int in_store(const char *app, char **path, struct np_err *err)
+static int find_newest_trace(const char *app, char **path, struct np_err *err)
 {
 	char buf[PATH_MAX + 2 * NAME_MAX];
 	struct np_store *store;
@@ -49,16 +49,16 @@ static int in_store(const char *app, char **path, struct np_err *err)
 	return *path ? 0 : np_errf(err, -ENOMEM, "out of memory");
 }
 
-/* Print an error with the applications most like that name. */
-static int no_trace(const char *what)
+/* Prints an error with the names of similar applications. */
+static int fail_no_trace(const char *what)
 {
-	const struct cli_options mine = { .uid = getuid() };
-	struct cli_store s;
+	const struct cli_options own = { .uid = getuid() };
+	struct cli_store store;
 	char near[256] = "";
 
-	if (cli_store_open(&s) < 0) {
-		cli_similar_apps(&s, &mine, what, near, sizeof(near));
-		cli_store_close(&s);
+	if (cli_store_open(&store) < 0) {
+		cli_similar_apps(&store, &own, what, near, sizeof(near));
+		cli_store_close(&store);
 	}
 	return cli_fail("%.64s: no such file, and no trace of an application "
 			"of that name; to record one: srun --netprofile=%.64s "
@@ -67,8 +67,8 @@ static int no_trace(const char *what)
 }
 
 /*
- * A name is first taken as that of an application, because a program file of
- * that name often exists in the current directory.
+ * A trace in the store is preferred to a file of that name, because the program
+ * itself often has the name of its application.
  */
 int cli_trace_path(const char *what, char **path)
 {
@@ -77,29 +77,29 @@ int cli_trace_path(const char *what, char **path)
 	int rc = -ENOENT;
 
 	if (!np_app_check(what, NULL))
-		rc = in_store(what, path, &err);
+		rc = find_newest_trace(what, path, &err);
 	if (!rc)
 		return -1;
 	if (!exists && err.text[0])
 		return cli_fail("%.64s: no such file, and %s", what, err.text);
 	if (!exists && rc == -ENOENT && !strchr(what, '/'))
-		return no_trace(what);
+		return fail_no_trace(what);
 	*path = strdup(what);
 	return *path ? -1 : cli_fail("out of memory");
 }
 
-/* Makes the graph of a trace; how: NULL for the defaults. */
-static int read_trace(const char *path, const struct np_trace_options *how,
+/* Makes the graph of a trace; options NULL: the defaults. */
+static int read_trace(const char *path, const struct np_trace_options *options,
 		      struct np_graph **out, struct np_err *err)
 {
-	static const struct np_trace_options usual;
-	struct np_trace_files f;
-	int rc = np_trace_files_find(path, &f, err);
+	static const struct np_trace_options defaults;
+	struct np_trace_files files;
+	int rc = np_trace_files_find(path, &files, err);
 
 	if (rc)
 		return rc;
-	rc = np_trace_graph(&f, how ? how : &usual, out, err);
-	np_trace_files_free(&f);
+	rc = np_trace_graph(&files, options ? options : &defaults, out, err);
+	np_trace_files_free(&files);
 	return rc;
 }
 
@@ -135,18 +135,18 @@ static int read_goal(const char *path, struct np_graph **out,
 	return rc;
 }
 
-int cli_graph_load(const char *path, const struct np_trace_options *how,
+int cli_graph_load(const char *path, const struct np_trace_options *options,
 		   struct np_graph **out, struct np_err *err)
 {
-	return np_trace_is(path) ? read_trace(path, how, out, err) :
+	return np_trace_is(path) ? read_trace(path, options, out, err) :
 				   read_goal(path, out, err);
 }
 
 int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out)
 {
-	const struct np_trace_options how = { .choices = choices,
-					      .warn = cli_warn_of_input };
+	const struct np_trace_options options = { .choices = choices,
+						  .warn = cli_warn_of_input };
 	struct np_err err = NP_ERR_INIT;
 	char *path;
 	int rc = cli_trace_path(what, &path);
@@ -157,7 +157,7 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 		rc = cli_fail("%.200s: --collective has no effect, because "
 			      "GOAL has no collectives",
 			      path);
-	else if (cli_graph_load(path, &how, out, &err))
+	else if (cli_graph_load(path, &options, out, &err))
 		rc = cli_fail("%s", err.text);
 	free(path);
 	return rc;
