@@ -19,26 +19,27 @@
 #include "np_wire.h"
 
 #define NAME "netprof-sharing"
-#define PATIENCE_SEC 600.0 /* longest trial */
+#define TRIAL_TIMEOUT_SEC 600.0 /* of one trial; then the measurement fails */
 
 static const char usage[] =
 	"usage: srun --mpi=pmix [srun options] " NAME " [options] SCHEME\n"
 	"\n"
-	"Measure the transfers of SCHEME, netprof-scheme(5), all at the same time and\n"
+	"Measures the transfers of SCHEME, netprof-scheme(5), all at the same time and\n"
 	"each size alone, between the processes of a job step with one process per\n"
-	"node.  Prints SCHEME with the measured times and the penalty of each transfer:\n"
-	"its time over its time alone.  netprof sharing compares them with models.\n"
+	"node. Prints SCHEME with the measured times and the penalty of each transfer,\n"
+	"which is its time divided by its time alone. netprof sharing compares these\n"
+	"results with models.\n"
 	"\n"
 	"  --repeats=N   number of repetitions of each scheme, 2 to 1000 (default 10)\n"
 	"  --parsable    one transfer per line, separated by |\n"
 	"  --version     print the version\n"
 	"  --help        print this help\n"
 	"\n"
-	"If there is a process on a node of the same name for each node of the scheme,\n"
-	"these are used; otherwise the processes in their order.  UCX_TLS and\n"
-	"UCX_NET_DEVICES choose the network.\n";
+	"A node of a scheme is the process on the node of that name, if each node of the\n"
+	"scheme has one; otherwise its nodes are the processes in their order. UCX_TLS\n"
+	"and UCX_NET_DEVICES select the network.\n";
 
-/* The request, from the command line. */
+/* What the command line requests. */
 struct settings {
 	uint32_t repeats;
 	bool parsable;
@@ -47,9 +48,9 @@ struct settings {
 
 /* The measurement, as this process takes part in it. */
 struct run {
-	struct settings s;
+	struct settings settings;
 	struct np_scheme_set set;
-	uint32_t *rank_of; /* by node of each scheme */
+	uint32_t *rank_of; /* process of each node of each scheme */
 	struct np_schedule schedule;
 	struct np_probe probe;
 	struct np_clock clock;
@@ -58,11 +59,11 @@ struct run {
 };
 
 /* Finds the process on the node with this name. */
-static bool find_rank(const struct np_probe *p, const char *name,
+static bool find_rank(const struct np_probe *probe, const char *name,
 		      uint32_t *rank)
 {
-	for (uint32_t k = 0; k < p->size; k++)
-		if (!strcmp(p->place[k].node, name)) {
+	for (uint32_t k = 0; k < probe->size; k++)
+		if (!strcmp(probe->place[k].node, name)) {
 			*rank = k;
 			return true;
 		}
@@ -73,85 +74,86 @@ static bool find_rank(const struct np_probe *p, const char *name,
  * Assigns processes to the nodes of a scheme: by name if all names exist,
  * otherwise in order.
  */
-static int map_scheme(const struct run *r, const struct np_scheme *s,
+static int map_scheme(const struct run *run, const struct np_scheme *scheme,
 		      uint32_t *rank_of)
 {
 	bool named = true;
 
-	if (s->n_nodes > r->probe.size)
+	if (scheme->n_nodes > run->probe.size)
 		return np_errf(
-			r->err, -EINVAL,
+			run->err, -EINVAL,
 			"scheme %s has %zu nodes, the step has %u processes",
-			s->name, s->n_nodes, r->probe.size);
-	for (size_t i = 0; named && i < s->n_nodes; i++)
-		named = find_rank(&r->probe, s->node[i], &rank_of[i]);
-	for (size_t i = 0; !named && i < s->n_nodes; i++)
+			scheme->name, scheme->n_nodes, run->probe.size);
+	for (size_t i = 0; named && i < scheme->n_nodes; i++)
+		named = find_rank(&run->probe, scheme->node[i], &rank_of[i]);
+	for (size_t i = 0; !named && i < scheme->n_nodes; i++)
 		rank_of[i] = (uint32_t)i;
 	return 0;
 }
 
 /* Assigns processes to the nodes of all schemes, and plans the trials. */
-static int map_all(struct run *r)
+static int map_all(struct run *run)
 {
 	size_t n = 0;
 	int rc = 0;
 
-	for (size_t k = 0; k < r->set.n; k++)
-		n += r->set.scheme[k].n_nodes;
-	r->rank_of = calloc(n, sizeof(*r->rank_of));
-	if (!r->rank_of)
-		return np_errf(r->err, -ENOMEM, "out of memory");
-	for (size_t k = 0, at = 0; !rc && k < r->set.n; k++) {
-		rc = map_scheme(r, &r->set.scheme[k], r->rank_of + at);
-		at += r->set.scheme[k].n_nodes;
+	for (size_t k = 0; k < run->set.n; k++)
+		n += run->set.scheme[k].n_nodes;
+	run->rank_of = calloc(n, sizeof(*run->rank_of));
+	if (!run->rank_of)
+		return np_errf(run->err, -ENOMEM, "out of memory");
+	for (size_t k = 0, at = 0; !rc && k < run->set.n; k++) {
+		rc = map_scheme(run, &run->set.scheme[k], run->rank_of + at);
+		at += run->set.scheme[k].n_nodes;
 	}
 	return rc ? rc :
-		    np_schedule_new(&r->set, r->rank_of, r->s.repeats,
-				    &r->schedule, r->err);
+		    np_schedule_new(&run->set, run->rank_of,
+				    run->settings.repeats, &run->schedule,
+				    run->err);
 }
 
 /* Connects this process to all others. */
-static int connect_all(struct run *r)
+static int connect_all(struct run *run)
 {
-	struct np_probe *p = &r->probe;
+	struct np_probe *probe = &run->probe;
 	int rc = 0;
 
-	for (uint32_t k = 0; !rc && k < p->size; k++)
-		if (k != p->rank)
-			rc = np_probe_connect(p, k, r->err);
+	for (uint32_t k = 0; !rc && k < probe->size; k++)
+		if (k != probe->rank)
+			rc = np_probe_connect(probe, k, run->err);
 	return rc;
 }
 
 /* Joins the job step, connects all processes, and plans the measurement. */
-static int set_up(struct run *r)
+static int set_up(struct run *run)
 {
 	struct np_probe_conf conf = {
 		.kind = NP_REPORT_ROUND,
-		.clock = &r->clock,
+		.clock = &run->clock,
 		.leaf = "-",
 		.node = np_node_name(),
 		.report_every_sec = 1,
 	};
-	int rc = np_scheme_read(r->s.path, &r->set, r->err);
+	int rc = np_scheme_read(run->settings.path, &run->set, run->err);
 
 	if (!rc)
-		rc = np_stop_init(r->err);
+		rc = np_stop_init(run->err);
 	if (rc)
 		return rc;
-	np_clock_init(&r->clock, np_stop_fd());
-	rc = np_pmix_open(&conf.wire, r->err);
+	np_clock_init(&run->clock, np_stop_fd());
+	rc = np_pmix_open(&conf.wire, run->err);
 	if (!rc)
 		rc = np_probe_net(conf.wire->size, conf.wire->size, &conf.net,
-				  r->err);
+				  run->err);
 	if (!rc)
-		rc = np_probe_open(&r->probe, &conf, r->err);
+		rc = np_probe_open(&run->probe, &conf, run->err);
 	if (!rc)
-		rc = map_all(r);
+		rc = map_all(run);
 	if (!rc)
-		rc = connect_all(r);
+		rc = connect_all(run);
 	return rc ? rc :
 		    conf.wire->ops->fence(conf.wire, NP_PROBE_FENCE_SEC,
-					  r->err);
+					  run->err);
 }
 
 /* Stores the times of a trial. */
@@ -161,104 +163,126 @@ static void on_done(size_t i, const double *sec, void *arg)
 }
 
 /* Ends the measurement with its result. */
-static void on_over(int rc, const char *why, void *arg)
+static void on_end(int rc, const char *why, void *arg)
 {
-	struct run *r = arg;
+	struct run *run = arg;
 
-	r->rc = rc ? np_errf(r->err, rc, "%s", why) : 0;
+	run->rc = rc ? np_errf(run->err, rc, "%s", why) : 0;
 	np_stop_request();
 }
 
-/* What is due from time to time: nothing. */
-static void nothing(void *arg, double now_sec)
+/* For np_loop_run(), which calls a function periodically. */
+static void do_nothing(void *arg, double now_sec)
 {
 	(void)arg, (void)now_sec;
 }
 
 /* Runs all trials. */
-static int measure(struct run *r)
+static int measure(struct run *run)
 {
 	struct np_transfers_conf conf = {
-		.env = np_probe_env(&r->probe),
-		.n_ranks = r->probe.size,
-		.trial = r->schedule.trial,
-		.n_trials = r->schedule.n,
-		.patience_sec = PATIENCE_SEC,
+		.env = np_probe_env(&run->probe),
+		.n_ranks = run->probe.size,
+		.trial = run->schedule.trial,
+		.n_trials = run->schedule.n,
+		.patience_sec = TRIAL_TIMEOUT_SEC,
 		.done = on_done,
-		.over = on_over,
+		.over = on_end,
 	};
-	const struct np_idle idle = { nothing, PATIENCE_SEC, NULL };
-	struct np_engine *e;
+	const struct np_idle idle = { do_nothing, TRIAL_TIMEOUT_SEC, NULL };
+	struct np_engine *engine;
 
-	conf.env.arg = r;
-	if (np_transfers_new(&conf, &e))
-		return np_errf(r->err, -ENOMEM, "out of memory");
-	r->rc = np_errf(r->err, -EINTR, "ended by a signal");
-	np_loop_run(e, &idle, r->probe.conf.net, &r->clock, np_stop_requested,
-		    INFINITY);
-	return r->rc;
+	conf.env.arg = run;
+	if (np_transfers_new(&conf, &engine))
+		return np_errf(run->err, -ENOMEM, "out of memory");
+	run->rc = np_errf(run->err, -EINTR, "ended by a signal");
+	np_loop_run(engine, &idle, run->probe.conf.net, &run->clock,
+		    np_stop_requested, INFINITY);
+	return run->rc;
 }
 
 /* Prints a scheme with its results, in the format of schemes. */
-static void print_scheme(const struct run *r, size_t k)
+static void print_scheme(const struct run *run, size_t k)
 {
-	const struct np_scheme *s = &r->set.scheme[k];
-	const struct np_measured_scheme *g = &r->schedule.result[k];
-	double half = np_moments_half_width(&g->reference);
+	const struct np_scheme *scheme = &run->set.scheme[k];
+	const struct np_measured_scheme *measured = &run->schedule.result[k];
+	double half = np_moments_half_width(&measured->reference);
 
 	printf("\nscheme %s\nreference %llu took %.6fs # 95 %% %.6f to %.6f\n",
-	       s->name, (unsigned long long)s->reference_bytes,
-	       g->reference.mean, g->reference.mean - half,
-	       g->reference.mean + half);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct np_moments *p = &g->penalty[i];
+	       scheme->name, (unsigned long long)scheme->reference_bytes,
+	       measured->reference.mean, measured->reference.mean - half,
+	       measured->reference.mean + half);
+	for (size_t i = 0; i < scheme->n; i++) {
+		const struct np_moments *penalty = &measured->penalty[i];
 
-		half = np_moments_half_width(p);
-		printf("%s: %s -> %s %llu", s->label[i], s->node[s->c[i].from],
-		       s->node[s->c[i].to], (unsigned long long)s->bytes[i]);
-		if (s->start_sec[i] > 0)
-			printf(" at %.6fs", s->start_sec[i]);
+		half = np_moments_half_width(penalty);
+		printf("%s: %s -> %s %llu", scheme->label[i],
+		       scheme->node[scheme->c[i].from],
+		       scheme->node[scheme->c[i].to],
+		       (unsigned long long)scheme->bytes[i]);
+		if (scheme->start_sec[i] > 0)
+			printf(" at %.6fs", scheme->start_sec[i]);
 		printf(" took %.6fs # penalty %.3f, 95 %% %.3f to %.3f\n",
-		       g->sec[i].mean, p->mean, p->mean - half, p->mean + half);
+		       measured->sec[i].mean, penalty->mean,
+		       penalty->mean - half, penalty->mean + half);
 	}
 }
 
 /* Prints all schemes. */
-static void print(const struct run *r)
+static void print(const struct run *run)
 {
 	char transport[NP_REPORT_WORD] = "";
-	const struct np_probe_conf *c = &r->probe.conf;
+	const struct np_probe_conf *conf = &run->probe.conf;
 
-	if (r->probe.size > 1)
-		c->net->ops->transport(c->net, 1, transport, sizeof(transport));
+	if (run->probe.size > 1)
+		conf->net->ops->transport(conf->net, 1, transport,
+					  sizeof(transport));
 	printf("# %s %s, %s%s, %s, %u processes, %u repeats\n", NAME,
-	       NP_VERSION, strcmp(c->net->kind, "ucx") ? "" : "UCX ",
-	       c->net->version, transport, r->probe.size, r->s.repeats);
-	for (size_t k = 0; k < r->set.n; k++)
-		print_scheme(r, k);
+	       NP_VERSION, strcmp(conf->net->kind, "ucx") ? "" : "UCX ",
+	       conf->net->version, transport, run->probe.size,
+	       run->settings.repeats);
+	for (size_t k = 0; k < run->set.n; k++)
+		print_scheme(run, k);
 }
 
 /* Prints one line per transfer. */
-static void print_parsable(const struct run *r)
+static void print_parsable(const struct run *run)
 {
 	puts("Scheme|Transfer|From|To|Bytes|Start|Repeats|Reference|Time|"
 	     "Penalty|Low|High");
-	for (size_t k = 0; k < r->set.n; k++)
-		for (size_t i = 0; i < r->set.scheme[k].n; i++) {
-			const struct np_scheme *s = &r->set.scheme[k];
-			const struct np_measured_scheme *g =
-				&r->schedule.result[k];
-			const struct np_moments *p = &g->penalty[i];
-			double half = np_moments_half_width(p);
+	for (size_t k = 0; k < run->set.n; k++)
+		for (size_t i = 0; i < run->set.scheme[k].n; i++) {
+			const struct np_scheme *scheme = &run->set.scheme[k];
+			const struct np_measured_scheme *measured =
+				&run->schedule.result[k];
+			const struct np_moments *penalty =
+				&measured->penalty[i];
+			double half = np_moments_half_width(penalty);
 
 			printf("%s|%s|%s|%s|%llu|%.6f|%u|%.6f|%.6f|%.4f|%.4f|"
 			       "%.4f\n",
-			       s->name, s->label[i], s->node[s->c[i].from],
-			       s->node[s->c[i].to],
-			       (unsigned long long)s->bytes[i], s->start_sec[i],
-			       r->s.repeats, g->reference.mean, g->sec[i].mean,
-			       p->mean, p->mean - half, p->mean + half);
+			       scheme->name, scheme->label[i],
+			       scheme->node[scheme->c[i].from],
+			       scheme->node[scheme->c[i].to],
+			       (unsigned long long)scheme->bytes[i],
+			       scheme->start_sec[i], run->settings.repeats,
+			       measured->reference.mean, measured->sec[i].mean,
+			       penalty->mean, penalty->mean - half,
+			       penalty->mean + half);
 		}
+}
+
+/*
+ * Prints the results. Errors of standard output, such as a full disk, are only
+ * seen when it is flushed.
+ */
+static int print_results(const struct run *run)
+{
+	(run->settings.parsable ? print_parsable : print)(run);
+	return fflush(stdout) || ferror(stdout) ?
+		       np_errf(run->err, -EIO, "standard output: %s",
+			       strerror(errno)) :
+		       0;
 }
 
 #define AT(member) offsetof(struct settings, member)
@@ -273,11 +297,12 @@ int main(int argc, char **argv)
 {
 	const struct np_probe_command command = { NAME, usage, options };
 	struct np_err err = NP_ERR_INIT;
-	struct run r = { .s = { .repeats = 10 }, .err = &err };
+	struct run run = { .settings = { .repeats = 10 }, .err = &err };
 	int rc;
 
-	rc = np_probe_options(&command, argc, argv, &r.s, &r.s.path, &err);
-	if (!rc && !r.s.path)
+	rc = np_probe_options(&command, argc, argv, &run.settings,
+			      &run.settings.path, &err);
+	if (!rc && !run.settings.path)
 		rc = np_errf(&err, -EINVAL,
 			     "expected a file with schemes; see \"" NAME
 			     " --help\"");
@@ -285,21 +310,21 @@ int main(int argc, char **argv)
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;
 	}
-	rc = set_up(&r);
+	rc = set_up(&run);
 	if (!rc) {
 		np_stop_on_signal();
-		rc = measure(&r);
+		rc = measure(&run);
 	}
+	if (!rc && run.probe.rank == 0)
+		rc = print_results(&run);
 	if (rc)
 		fprintf(stderr, NAME ": %s\n", err.text);
-	else if (r.probe.rank == 0)
-		(r.s.parsable ? print_parsable : print)(&r);
 	fflush(NULL);
 	/*
 	 * Slurm considers a process that ends without closing PMIx as failed.
 	 */
 	if (!rc)
-		r.probe.conf.wire->ops->close(r.probe.conf.wire);
+		run.probe.conf.wire->ops->close(run.probe.conf.wire);
 	/* _exit() as in np_probe_main(). */
 	_exit(rc ? EXIT_FAILURE : EXIT_SUCCESS);
 }

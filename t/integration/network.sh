@@ -115,6 +115,18 @@ penalties() {
 	[ -n "$got" ] || fail "no scheme $1: $(cat "$TMPDIR/table")"
 }
 
+test_results_that_cannot_be_written_are_an_error() {
+	local rc=0
+	needs_pmix
+	printf '%s\n' 'size 1K' 'scheme one' 'a: n8 -> n9' | inside tee one.scheme >/dev/null
+	cp -u "$BUILD/netprof-sharing" "$(shared)"
+	inside srun -w 'n[8-9]' --mpi=pmix sh -c \
+		"exec $(shared)/netprof-sharing --repeats=2 one.scheme >/dev/full" 2>"$TMPDIR/err" || rc=$?
+	[ "$rc" -ne 0 ] || fail "exit status 0"
+	grep -q '^netprof-sharing: standard output: No space left on device$' "$TMPDIR/err" ||
+		fail "$(cat "$TMPDIR/err")"
+}
+
 # Two pairs of nodes share the switch of 30 Mbit/s, so that both take 4/3
 # of their time alone; on the non-blocking leaf they share nothing.  Three times, or up to
 # nine, as other programs add to times.
