@@ -10,6 +10,8 @@
  */
 #include "cli_print.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -321,8 +323,25 @@ static bool choose_columns(const struct line *head, struct columns *columns)
 }
 
 /*
- * Compare numbers by value and other text bytewise. Lines whose field is empty
- * are last.
+ * Read the number at the beginning of a field. Returns the rest of the field.
+ * A field without one is its own rest, and *value is infinite. Letters are not
+ * read as numbers, although strtod() accepts "inf" and "nan".
+ */
+static const char *leading_number(const char *text, double *value)
+{
+	char *rest;
+
+	*value = INFINITY;
+	if (!isdigit((unsigned char)text[strspn(text, "+-.")]))
+		return text;
+	*value = strtod(text, &rest);
+	return rest;
+}
+
+/*
+ * Compare the numbers at the beginning of two fields by value, and then the
+ * rest as strverscmp() does, so that job 9 is before 12_3, and that before
+ * 12_10. Lines whose field is empty are last.
  */
 static int compare_lines(const void *a, const void *b, void *arg)
 {
@@ -331,16 +350,17 @@ static int compare_lines(const void *a, const void *b, void *arg)
 	size_t field = (size_t)columns->sort;
 	const char *text_a = field < line_a->n ? line_a->field[field] : "";
 	const char *text_b = field < line_b->n ? line_b->field[field] : "";
-	char *end_a, *end_b;
-	double value_a = strtod(text_a, &end_a),
-	       value_b = strtod(text_b, &end_b);
+	const char *rest_a, *rest_b;
+	double value_a, value_b;
 	int order;
 
 	if (!*text_a || !*text_b)
 		return !*text_a - !*text_b;
-	order = *end_a || *end_b  ? strcmp(text_a, text_b) :
-		value_a < value_b ? -1 :
-				    value_a > value_b;
+	rest_a = leading_number(text_a, &value_a);
+	rest_b = leading_number(text_b, &value_b);
+	order = value_a < value_b ? -1 :
+		value_a > value_b ? 1 :
+				    strverscmp(rest_a, rest_b);
 	return columns->descending ? -order : order;
 }
 

@@ -85,3 +85,47 @@ T_TEST("numbers that JSON cannot express become null")
 			"\"zero\":0,\"date\":1718182100.062}"));
 	json_object_put(object);
 }
+
+/* clang-format off */
+static const struct {
+	const char *name, *sort, *jobs, *want;
+} sorts[] = {
+	{ "numbers by value", "Id", "[9,10,-1,0.5]", "-1\n0.5\n9\n10\n" },
+	{ "jobs, and tasks of arrays", "Id",
+	  "[\"10\",\"12_10\",\"9\",\"12_3\",\"100\"]",
+	  "9\n10\n12_3\n12_10\n100\n" },
+	{ "descending, and empty fields last", "-Id",
+	  "[\"\",\"10\",\"9\",\"12_3\"]", "12_3\n10\n9\n\n" },
+	{ "names after numbers, none of them a number", "Id",
+	  "[\"nano\",\"infer\",\"fft\",\"2\"]", "2\nfft\ninfer\nnano\n" },
+};
+/* clang-format on */
+
+T_TEST("rows are sorted by a field")
+{
+	const struct cli_table table = { "Id|Kind", { { "jobs", ".|=job" } } };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sorts); i++) {
+		const struct cli_row_selection selection = {
+			.any = true,
+			.noheader = true,
+			.fields = "id",
+			.sort = sorts[i].sort,
+		};
+		json_object *tree = json_object_new_object();
+		FILE *was = stdout;
+		char *text = NULL;
+		size_t len;
+
+		json_object_object_add(tree, "jobs",
+				       json_tokener_parse(sorts[i].jobs));
+		cli_print_select(&selection);
+		stdout = open_memstream(&text, &len);
+		cli_print_output(CLI_PARSABLE, "test", tree, &table);
+		fclose(stdout);
+		stdout = was;
+		T_ROW(sorts[i].name, !strcmp(text, sorts[i].want));
+		free(text);
+	}
+	cli_print_select(&(struct cli_row_selection){ .any = false });
+}
