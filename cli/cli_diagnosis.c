@@ -1,4 +1,7 @@
-/* Gathering what accounting and metrics tell about a job. */
+/*
+ * Gathers data about a job from Slurm's accounting and topology and from the
+ * site's metrics server, and has it examined (np_examine.h).
+ */
 #include "cli_diagnosis.h"
 
 #include <ctype.h>
@@ -21,7 +24,7 @@
 #include "np_read.h"
 #include "np_slurm_file.h"
 
-/* Bounds of what Slurm's programs print, in bytes, and of their time. */
+/* Most bytes that Slurm's programs may print, and most seconds they may take. */
 #define MAX_ACCOUNTING ((size_t)256 << 20)
 #define MAX_TOPOLOGY ((size_t)64 << 20)
 #define MAX_CONFIG ((size_t)1 << 20)
@@ -29,13 +32,16 @@
 #define SCONTROL_SEC 5.0
 #define MAX_ARGUMENT 100000 /* bytes; Linux accepts 128 KiB in one argument */
 
-/* Bounds of what a metrics server is asked for one job. */
+/* Limits of the queries to a metrics server for one job. */
 #define MAX_QUERIES 600
 #define MAX_QUERY_SEC 30.0 /* for all queries together */
-#define LEAST_SAMPLES 2.0  /* that a run must have for a rate */
-#define TASK_RUNS 96	   /* runs whose steps sacct is asked for, at most */
-/* Comparable runs that signals from NP_SIGNAL_SHOWN on are queried of. */
-#define SHOWN_RUNS 8
+#define MIN_SAMPLES 2.0	   /* a rate needs as many samples of a run */
+#define MAX_TASK_RUNS 96   /* runs whose steps are read with sacct */
+/*
+ * Comparable runs for which the signals from NP_SIGNAL_SHOWN on are queried,
+ * which are only shown.
+ */
+#define MAX_SHOWN_RUNS 8
 
 /* ---- Slurm's programs ---- */
 
@@ -85,9 +91,10 @@ static char *date_argument(const char *option, double date, char *buf,
 
 /*
  * Add jobs from sacct. extra: arguments that select them, NULL-terminated; with
- * "--allocations" among them, steps are left out.
+ * "--allocations" among them, steps are excluded.
  */
-static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
+static int run_sacct(struct np_acct *acct, char *const extra[],
+		     struct np_err *err)
 {
 	static bool lacks_columns;
 	char mark[32], delimiter[64], *text;
@@ -112,7 +119,7 @@ static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
 	}
 	if (rc)
 		return rc;
-	rc = np_acct_read(h, text, "sacct", mark, err);
+	rc = np_acct_read(acct, text, "sacct", mark, err);
 	free(text);
 	return rc;
 }
@@ -128,8 +135,8 @@ static const char *topology_kind(const char *text)
 }
 
 /*
- * The leaf switches: from a file, or from scontrol. With accounting from a
- * file, scontrol would describe another cluster, so it is not asked.
+ * Read the leaf switches from a file or from scontrol. If the accounting is
+ * from a file, scontrol might describe another cluster, so it is not run.
  */
 static int read_topology(const struct cli_diagnosis_opt *opt,
 			 struct np_topo *out, struct np_err *err)
@@ -160,16 +167,17 @@ static int read_topology(const struct cli_diagnosis_opt *opt,
 	return rc;
 }
 
-/* The same, put into h. */
-static int take_topology(struct np_acct *h, const struct cli_diagnosis_opt *opt,
-			 struct np_topo *t, struct np_err *err)
+/* Read the leaf switches and put them into the accounting. */
+static int take_topology(struct np_acct *acct,
+			 const struct cli_diagnosis_opt *opt,
+			 struct np_topo *topo, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	int rc = read_topology(opt, t, err);
+	int rc = read_topology(opt, topo, err);
 
 	if (rc)
 		return rc;
-	rc = np_acct_topology(h, t, &why);
+	rc = np_acct_topology(acct, topo, &why);
 	return rc ? np_errf(err, rc, "%s: %s",
 			    opt->topology ? opt->topology :
 					    "scontrol show topology",
@@ -177,8 +185,8 @@ static int take_topology(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 		    0;
 }
 
-/* Output of sacct that was saved in a file, with its default delimiter. */
-static int read_accounting(struct np_acct *h, const char *path,
+/* Read output of sacct from a file, with its default delimiter. */
+static int read_accounting(struct np_acct *acct, const char *path,
 			   struct np_err *err)
 {
 	char *text;
@@ -187,8 +195,8 @@ static int read_accounting(struct np_acct *h, const char *path,
 
 	if (rc)
 		return rc;
-	/* The file of a sacct that failed; without jobs it prints a head. */
-	rc = len ? np_acct_read(h, text, path, "|", err) :
+	/* sacct prints a head even without jobs, so an empty file is an error. */
+	rc = len ? np_acct_read(acct, text, path, "|", err) :
 		   np_errf(err, -EINVAL,
 			   "%s:1: the file ends, expected the columns of sacct "
 			   "--parsable2 or JSON",
@@ -197,7 +205,7 @@ static int read_accounting(struct np_acct *h, const char *path,
 	return rc;
 }
 
-/* Is this user an operator of Slurm, who sees private jobs as well? */
+/* Whether this user is an operator of Slurm, who may see private jobs, too. */
 static bool is_operator(const char *user)
 {
 	char name[300], *text;
@@ -217,10 +225,10 @@ static bool is_operator(const char *user)
 }
 
 /*
- * Are the jobs of other users hidden from this user, as squeue hides them with
- * PrivateData=jobs? Jobs that sacct hides do not reach us in the first place.
+ * Whether the jobs of other users must be hidden from this user, as squeue hides
+ * them with PrivateData=jobs. (Jobs that sacct hides are not in its output.)
  * path: a file with the accounting, whose owner may see all of it; or NULL. If
- * slurmctld does not answer, they are hidden; why says so.
+ * slurmctld does not answer, jobs are hidden, and *why is set.
  */
 static bool jobs_are_private(const char *path, struct np_err *why)
 {
@@ -253,54 +261,54 @@ int cli_since_parse(char *text, void *sec, struct np_err *err)
 {
 	size_t len = strlen(text);
 	uint64_t days;
-	double v = 0;
+	double age_sec = 0;
 
 	if (len && text[len - 1] == 'd') {
 		text[len - 1] = '\0';
 		if (!np_whole_parse(text, 3660, &days))
-			v = 86400.0 * (double)days;
+			age_sec = 86400.0 * (double)days;
 		text[len - 1] = 'd';
-	} else if (np_duration_parse(text, &v)) {
-		v = 0;
+	} else if (np_duration_parse(text, &age_sec)) {
+		age_sec = 0;
 	}
-	if (v < 60 || v > 3660 * 86400.0)
+	if (age_sec < 60 || age_sec > 3660 * 86400.0)
 		return np_errf(err, -EINVAL,
 			       "--since=%.40s: expected an age from 1m to "
 			       "3660d, such as 7d or 36h",
 			       text);
-	*(double *)sec = v;
+	*(double *)sec = age_sec;
 	return 0;
 }
 
-/* A decimal number below Slurm's special values; *p moves past it. */
-static bool take_number(const char **p, uint32_t *out)
+/* A decimal number below Slurm's special values; *text moves past it. */
+static bool take_number(const char **text, uint32_t *out)
 {
-	unsigned long n;
+	unsigned long number;
 	char *end;
 
-	if (!isdigit((unsigned char)**p))
+	if (!isdigit((unsigned char)**text))
 		return false;
 	errno = 0;
-	n = strtoul(*p, &end, 10);
-	if (errno || n >= UINT32_MAX - 1)
+	number = strtoul(*text, &end, 10);
+	if (errno || number >= UINT32_MAX - 1)
 		return false;
-	*p = end;
-	*out = (uint32_t)n;
+	*text = end;
+	*out = (uint32_t)number;
 	return true;
 }
 
 int cli_job_parse(const struct cli_cmd *self, const char *word, uint32_t *id,
 		  uint32_t *task)
 {
-	const char *p = word;
-	bool good = take_number(&p, id) && *id;
+	const char *rest = word;
+	bool good = take_number(&rest, id) && *id;
 
 	*task = NP_ACCT_NO_TASK;
-	if (good && *p == '_') {
-		p++;
-		good = take_number(&p, task);
+	if (good && *rest == '_') {
+		rest++;
+		good = take_number(&rest, task);
 	}
-	return good && !*p ?
+	return good && !*rest ?
 		     -1 :
 		     cli_usage(self,
 			       "\"%.64s\": expected a job such as 123 or 123_4",
@@ -311,17 +319,17 @@ int cli_diagnosis_conf(const struct cli_cmd *self,
 		       const struct cli_diagnosis_opt *opt,
 		       struct np_metrics_conf *out)
 {
-	struct np_conf c;
+	struct np_conf conf;
 	char url[sizeof(out->url)];
 	int rc;
 
 	if (opt->topology && !opt->accounting)
 		return cli_usage(self, "--topology=%.64s needs --accounting",
 				 opt->topology);
-	rc = cli_conf_read(&c);
+	rc = cli_conf_read(&conf);
 	if (rc >= 0)
 		return rc;
-	*out = c.metrics;
+	*out = conf.metrics;
 	if (!opt->metrics_url)
 		return -1;
 	snprintf(url, sizeof(url), "%s", opt->metrics_url);
@@ -336,17 +344,18 @@ int cli_diagnosis_conf(const struct cli_cmd *self,
 
 /* ---- the job, comparable runs and neighbours ---- */
 
-/* Set p->job. Needed again after each read, because reading moves the jobs. */
-static void find_job(struct cli_diagnosis *p, uint32_t id, uint32_t task)
+/* Set diagnosis->job, again after each read, because reading moves the jobs. */
+static void find_job(struct cli_diagnosis *diagnosis, uint32_t id,
+		     uint32_t task)
 {
-	p->job = np_acct_find(&p->acct, id, task);
+	diagnosis->job = np_acct_find(&diagnosis->acct, id, task);
 }
 
 /*
- * Does the name of a job say what it runs? Slurm names a job without one after
- * sbatch, or after the program that srun was given.
+ * Whether the name of a job says what it runs. Slurm names a job without one
+ * after sbatch, or after the program that srun was given.
  */
-static bool is_named(const struct cli_diagnosis *p)
+static bool is_named(const struct cli_diagnosis *diagnosis)
 {
 	static const char *const other[] = {
 		"",	"sbatch", "wrap",   "interactive",
@@ -354,7 +363,8 @@ static bool is_named(const struct cli_diagnosis *p)
 	};
 	char name[256];
 
-	np_acct_text(&p->acct, p->job->name, name, sizeof(name));
+	np_acct_text(&diagnosis->acct, diagnosis->job->name, name,
+		     sizeof(name));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
 		if (!strcmp(name, other[i]))
 			return false;
@@ -362,48 +372,52 @@ static bool is_named(const struct cli_diagnosis *p)
 }
 
 /* Set the comparable runs, and note the range of their run times. */
-static void find_comparable(struct cli_diagnosis *p, enum np_acct_same same)
+static void find_comparable(struct cli_diagnosis *diagnosis,
+			    enum np_acct_same same)
 {
-	p->same = same;
-	p->n_examined = np_acct_comparable(&p->acct, p->job, same,
-					   p->comparable, CLI_DIAGNOSIS_RUNS,
-					   &p->n_comparable);
-	p->shortest = INFINITY;
-	p->longest = 0;
-	for (size_t i = 0; i < p->n_examined; i++) {
-		double sec = np_acct_job_sec(&p->acct,
-					     &p->acct.job[p->comparable[i]]);
+	diagnosis->same = same;
+	diagnosis->n_examined = np_acct_comparable(
+		&diagnosis->acct, diagnosis->job, same, diagnosis->comparable,
+		CLI_DIAGNOSIS_RUNS, &diagnosis->n_comparable);
+	diagnosis->shortest = INFINITY;
+	diagnosis->longest = 0;
+	for (size_t i = 0; i < diagnosis->n_examined; i++) {
+		double sec = np_acct_job_sec(
+			&diagnosis->acct,
+			&diagnosis->acct.job[diagnosis->comparable[i]]);
 
-		p->shortest = fmin(p->shortest, sec);
-		p->longest = fmax(p->longest, sec);
+		diagnosis->shortest = fmin(diagnosis->shortest, sec);
+		diagnosis->longest = fmax(diagnosis->longest, sec);
 	}
 }
 
 /*
- * Choose the comparable runs by name; or by command, if the name does not say
- * what the job runs, or if too few runs have it. Returns whether the command
- * matters, so that runs with other names are needed.
+ * Select the comparable runs by name, or by command if the name does not say
+ * what the job runs or too few runs have it. Returns whether commands are
+ * compared, so that runs with other names must be read.
  */
-static bool select_comparable(struct cli_diagnosis *p)
+static bool select_comparable(struct cli_diagnosis *diagnosis)
 {
 	char command[256];
 
-	p->named = is_named(p);
-	find_comparable(p, NP_ACCT_SAME_NAME);
-	if ((p->named && p->n_comparable >= NP_BLAME_LEAST_RUNS) ||
-	    !*np_acct_command(&p->acct, p->job, command, sizeof(command)))
+	diagnosis->named = is_named(diagnosis);
+	find_comparable(diagnosis, NP_ACCT_SAME_NAME);
+	if ((diagnosis->named &&
+	     diagnosis->n_comparable >= NP_BLAME_LEAST_RUNS) ||
+	    !*np_acct_command(&diagnosis->acct, diagnosis->job, command,
+			      sizeof(command)))
 		return false;
-	find_comparable(p, NP_ACCT_SAME_COMMAND);
-	if (p->named && p->n_comparable < NP_BLAME_LEAST_RUNS)
-		find_comparable(p, NP_ACCT_SAME_NAME);
+	find_comparable(diagnosis, NP_ACCT_SAME_COMMAND);
+	if (diagnosis->named && diagnosis->n_comparable < NP_BLAME_LEAST_RUNS)
+		find_comparable(diagnosis, NP_ACCT_SAME_NAME);
 	return true;
 }
 
 /*
- * Read the job, and completed runs with the same name of the same user; if their
- * commands matter, those of any name with as many nodes, too.
+ * Read the job and its user's completed runs with the same name. If commands are
+ * compared, also read those of any name with as many nodes.
  */
-static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
+static int read_job(struct cli_diagnosis *diagnosis, uint32_t id, uint32_t task,
 		    struct np_err *err)
 {
 	char job[64], user[300], name[1100], from[64], to[64], text[1024];
@@ -417,91 +431,101 @@ static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
 
 	snprintf(job, sizeof(job), task == NP_ACCT_NO_TASK ? "%u" : "%u_%u", id,
 		 task);
-	rc = sacct(&p->acct, of_job, err);
+	rc = run_sacct(&diagnosis->acct, of_job, err);
 	if (!rc)
-		rc = np_acct_index(&p->acct);
+		rc = np_acct_index(&diagnosis->acct);
 	if (rc)
 		return rc;
-	find_job(p, id, task);
-	if (!p->job)
+	find_job(diagnosis, id, task);
+	if (!diagnosis->job)
 		return 0;
-	np_acct_text(&p->acct, p->job->user, user, sizeof(user));
+	np_acct_text(&diagnosis->acct, diagnosis->job->user, user,
+		     sizeof(user));
 	snprintf(name, sizeof(name), "--name=%s",
-		 np_acct_text(&p->acct, p->job->name, text, sizeof(text)));
-	snprintf(nodes, sizeof(nodes), "--nnodes=%u", p->job->n_nodes);
-	date_argument("--starttime=", p->acct.now - p->since_sec, from,
-		      sizeof(from));
-	date_argument("--endtime=", p->acct.now, to, sizeof(to));
-	rc = sacct(&p->acct, of_like, err);
+		 np_acct_text(&diagnosis->acct, diagnosis->job->name, text,
+			      sizeof(text)));
+	snprintf(nodes, sizeof(nodes), "--nnodes=%u", diagnosis->job->n_nodes);
+	date_argument(
+		"--starttime=", diagnosis->acct.now - diagnosis->since_sec,
+		from, sizeof(from));
+	date_argument("--endtime=", diagnosis->acct.now, to, sizeof(to));
+	rc = run_sacct(&diagnosis->acct, of_like, err);
 	if (!rc)
-		rc = np_acct_index(&p->acct);
-	find_job(p, id, task);
-	return !rc && select_comparable(p) ? sacct(&p->acct, of_user, err) : rc;
+		rc = np_acct_index(&diagnosis->acct);
+	find_job(diagnosis, id, task);
+	return !rc && select_comparable(diagnosis) ?
+		       run_sacct(&diagnosis->acct, of_user, err) :
+		       rc;
 }
 
 /*
  * Read the steps of the job and of the newest runs that may be comparable, for
- * their numbers of tasks. They are compared only as far as they are known, so
- * sacct may fail. Returns 0 or -ENOMEM.
+ * their numbers of tasks. Numbers that are not known are not compared, so sacct
+ * may fail. Returns 0 or -ENOMEM.
  */
-static int read_tasks(struct cli_diagnosis *p, uint32_t id, uint32_t task)
+static int read_tasks(struct cli_diagnosis *diagnosis, uint32_t id,
+		      uint32_t task)
 {
-	char list[(TASK_RUNS + 1) * 24] = "";
+	char list[(MAX_TASK_RUNS + 1) * 24] = "";
 	char *const of_steps[] = { "--jobs", list, NULL };
-	uint32_t run[TASK_RUNS];
-	size_t any, n = np_acct_comparable(&p->acct, p->job, p->same, run,
-					   TASK_RUNS, &any);
+	uint32_t run[MAX_TASK_RUNS];
+	size_t any, n = np_acct_comparable(&diagnosis->acct, diagnosis->job,
+					   diagnosis->same, run, MAX_TASK_RUNS,
+					   &any);
 
 	if (!n)
 		return 0;
 	for (size_t i = 0; i <= n; i++) {
-		const struct np_acct_job *j = i ? &p->acct.job[run[i - 1]] :
-						  p->job;
+		const struct np_acct_job *job =
+			i ? &diagnosis->acct.job[run[i - 1]] : diagnosis->job;
 
 		cli_appendf(list, sizeof(list),
-			    j->task == NP_ACCT_NO_TASK ? "%s%u" : "%s%u_%u",
+			    job->task == NP_ACCT_NO_TASK ? "%s%u" : "%s%u_%u",
 			    i ? "," : "",
-			    j->task == NP_ACCT_NO_TASK ? j->id : j->array,
-			    j->task);
+			    job->task == NP_ACCT_NO_TASK ? job->id : job->array,
+			    job->task);
 	}
-	sacct(&p->acct, of_steps, NULL);
-	if (np_acct_index(&p->acct))
+	run_sacct(&diagnosis->acct, of_steps, NULL);
+	if (np_acct_index(&diagnosis->acct))
 		return -ENOMEM;
-	find_job(p, id, task);
-	if (p->job)
-		select_comparable(p);
+	find_job(diagnosis, id, task);
+	if (diagnosis->job)
+		select_comparable(diagnosis);
 	return 0;
 }
 
-/* The leaf switches of a job, malloc'ed; NULL: out of memory. */
-static struct np_acct_place *all_leaves(const struct np_acct *h,
-					const struct np_acct_job *j, size_t *n)
+/* List the leaf switches of a job, malloc'ed; NULL: out of memory. */
+static struct np_acct_place *
+all_leaves(const struct np_acct *acct, const struct np_acct_job *job, size_t *n)
 {
-	struct np_acct_place *leaf = calloc(j->n_listed + 1, sizeof(*leaf));
+	struct np_acct_place *leaf = calloc(job->n_listed + 1, sizeof(*leaf));
 
-	*n = leaf ? np_acct_leaves(h, j, leaf, j->n_listed) : 0;
+	*n = leaf ? np_acct_leaves(acct, job, leaf, job->n_listed) : 0;
 	return leaf;
 }
 
 /*
- * The nodes of the leaf switches of a job as a host list. Returns false if the
+ * Write the nodes of a job's leaf switches as a host list. Returns false if the
  * list is empty or would be too long for an argument.
  */
-static bool list_leaves(const struct cli_diagnosis *p, const struct np_topo *t,
-			const struct np_acct_job *j, char buf[MAX_ARGUMENT])
+static bool list_leaves(const struct cli_diagnosis *diagnosis,
+			const struct np_topo *topo,
+			const struct np_acct_job *job, char buf[MAX_ARGUMENT])
 {
 	size_t n;
-	struct np_acct_place *leaf = all_leaves(&p->acct, j, &n);
+	struct np_acct_place *leaf = all_leaves(&diagnosis->acct, job, &n);
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
 		char name[256];
 
-		np_acct_leaf(&p->acct, leaf[i].leaf, name, sizeof(name));
-		for (size_t k = 0; k < t->n; k++)
-			if (!strcmp(t->leaf[k].name, name)) {
+		np_acct_leaf(&diagnosis->acct, leaf[i].leaf, name,
+			     sizeof(name));
+		for (size_t k = 0; k < topo->n; k++)
+			if (!strcmp(topo->leaf[k].name, name)) {
 				cli_appendf(buf, MAX_ARGUMENT, "%s%s",
-					    *buf ? "," : "", t->leaf[k].nodes);
+					    *buf ? "," : "",
+					    topo->leaf[k].nodes);
 				break;
 			}
 	}
@@ -510,16 +534,16 @@ static bool list_leaves(const struct cli_diagnosis *p, const struct np_topo *t,
 }
 
 /*
- * Read the jobs that ran on the leaf switches of j between two times. list: a
- * buffer of MAX_ARGUMENT bytes.
+ * Read the jobs that ran on the leaf switches of a job between two dates. list:
+ * a buffer of MAX_ARGUMENT bytes.
  */
-static int read_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
-			   double start, double end,
-			   const struct np_acct_job *j, char *list,
+static int read_neighbours(struct cli_diagnosis *diagnosis,
+			   const struct np_topo *topo, double start, double end,
+			   const struct np_acct_job *job, char *list,
 			   struct np_err *err)
 {
 	char from[64], to[64];
-	bool known = list_leaves(p, t, j, list);
+	bool known = list_leaves(diagnosis, topo, job, list);
 	char *const extra[] = { "--allocations",
 				"--allusers",
 				from,
@@ -530,82 +554,85 @@ static int read_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
 
 	date_argument("--starttime=", start, from, sizeof(from));
 	date_argument("--endtime=", end + 1, to, sizeof(to));
-	return sacct(&p->acct, extra, err);
+	return run_sacct(&diagnosis->acct, extra, err);
 }
 
 /* Read the neighbours of the job and of each comparable run. */
-static int read_all_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
-			       uint32_t id, uint32_t task, struct np_err *err)
+static int read_all_neighbours(struct cli_diagnosis *diagnosis,
+			       const struct np_topo *topo, uint32_t id,
+			       uint32_t task, struct np_err *err)
 {
 	struct np_acct_job job[CLI_DIAGNOSIS_RUNS + 1];
 	char *list = malloc(MAX_ARGUMENT);
 	size_t n;
 	int rc = list ? 0 : -ENOMEM;
 
-	for (n = 0; n < p->n_examined; n++)
-		job[n] = p->acct.job[p->comparable[n]];
-	job[n++] = *p->job;
+	for (n = 0; n < diagnosis->n_examined; n++)
+		job[n] = diagnosis->acct.job[diagnosis->comparable[n]];
+	job[n++] = *diagnosis->job;
 	for (size_t i = 0; !rc && i < n; i++) {
 		/* Reading moves the jobs, but not their lists of nodes. */
-		rc = read_neighbours(p, t, job[i].start,
-				     np_acct_job_end(&p->acct, &job[i]),
+		rc = read_neighbours(diagnosis, topo, job[i].start,
+				     np_acct_job_end(&diagnosis->acct, &job[i]),
 				     &job[i], list, err);
 	}
 	free(list);
 	if (!rc)
-		rc = np_acct_index(&p->acct);
-	find_job(p, id, task);
+		rc = np_acct_index(&diagnosis->acct);
+	find_job(diagnosis, id, task);
 	return rc;
 }
 
 /* Load everything from the accounting. Returns 0 or -errno with err. */
-static int load_accounting(struct cli_diagnosis *p,
+static int load_accounting(struct cli_diagnosis *diagnosis,
 			   const struct cli_diagnosis_opt *opt, uint32_t id,
 			   uint32_t task, struct np_err *err)
 {
-	struct np_topo t;
-	int rc = take_topology(&p->acct, opt, &t, err);
+	struct np_topo topo;
+	int rc = take_topology(&diagnosis->acct, opt, &topo, err);
 
 	if (!rc)
-		rc = opt->accounting ?
-			     read_accounting(&p->acct, opt->accounting, err) :
-			     read_job(p, id, task, err);
+		rc = opt->accounting ? read_accounting(&diagnosis->acct,
+						       opt->accounting, err) :
+				       read_job(diagnosis, id, task, err);
 	if (!rc)
-		rc = np_acct_index(&p->acct);
+		rc = np_acct_index(&diagnosis->acct);
 	if (!rc)
-		find_job(p, id, task);
-	if (!rc && p->job)
-		select_comparable(p);
-	if (!rc && p->job && !opt->accounting)
-		rc = read_tasks(p, id, task);
-	if (!rc && p->job && !opt->accounting) {
-		rc = read_all_neighbours(p, &t, id, task, err);
-		if (!rc && p->job)
-			select_comparable(p);
+		find_job(diagnosis, id, task);
+	if (!rc && diagnosis->job)
+		select_comparable(diagnosis);
+	if (!rc && diagnosis->job && !opt->accounting)
+		rc = read_tasks(diagnosis, id, task);
+	if (!rc && diagnosis->job && !opt->accounting) {
+		rc = read_all_neighbours(diagnosis, &topo, id, task, err);
+		if (!rc && diagnosis->job)
+			select_comparable(diagnosis);
 	}
-	np_topo_free(&t);
-	if (!rc && p->job)
-		rc = np_acct_neighbours(&p->acct, p->job, &p->neighbour,
-					&p->n_neighbours);
+	np_topo_free(&topo);
+	if (!rc && diagnosis->job)
+		rc = np_acct_neighbours(&diagnosis->acct, diagnosis->job,
+					&diagnosis->neighbour,
+					&diagnosis->n_neighbours);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "out of memory");
 	return rc;
 }
 
 /*
- * One query for everything: the pairs of applications are only known
- * afterwards.
+ * All jobs are read with one query, because which pairs of applications shared
+ * leaf switches is only known afterwards.
  */
-int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
-			double now, struct np_err *err)
+int cli_accounting_load(struct np_acct *acct,
+			const struct cli_diagnosis_opt *opt, double now,
+			struct np_err *err)
 {
 	char from[64], to[64];
 	char *const extra[] = { "--allocations", "--allusers", from, to, NULL };
 	struct np_err why = NP_ERR_INIT;
-	struct np_topo t;
+	struct np_topo topo;
 	int rc;
 
-	*h = (struct np_acct){ .now = now };
+	*acct = (struct np_acct){ .now = now };
 	if (!opt->accounting && opt->since_sec > CLI_BLAME_MOST)
 		return np_errf(err, -ERANGE,
 			       "the jobs of %.0f days are too many to ask "
@@ -619,16 +646,16 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 				       "which may be private (PrivateData): " :
 				       "which are private (PrivateData)",
 			       why.text);
-	rc = take_topology(h, opt, &t, err);
-	np_topo_free(&t);
+	rc = take_topology(acct, opt, &topo, err);
+	np_topo_free(&topo);
 	date_argument("--starttime=", now - opt->since_sec, from, sizeof(from));
 	date_argument("--endtime=", now, to, sizeof(to));
 	if (!rc)
 		rc = opt->accounting ?
-			     read_accounting(h, opt->accounting, err) :
-			     sacct(h, extra, err);
+			     read_accounting(acct, opt->accounting, err) :
+			     run_sacct(acct, extra, err);
 	if (!rc)
-		rc = np_acct_index(h);
+		rc = np_acct_index(acct);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
@@ -636,15 +663,15 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 
 /* State of the queries for the job and its comparable runs. */
 struct querier {
-	struct cli_diagnosis *p;
+	struct cli_diagnosis *diagnosis;
 	const struct np_metrics_conf *conf;
-	struct np_http *http; /* NULL: there is no server to ask */
+	struct np_http *http; /* NULL: there is no server to query */
 	double until;	      /* time limit, np_mono_sec() */
 	bool stopped;	      /* limit reached, or the server does not answer */
-	bool has_values;      /* of one of the job's nodes */
+	bool has_values;      /* a node of the job has some */
 	bool silent[NP_N_SIGNALS]; /* signals the job's nodes do not have */
 	size_t run; /* 0: the job; else of the comparable runs, from 1 */
-	/* The nodes of the next query: names, and indices into p->acct. */
+	/* The nodes of the next query: names, and numbers in the accounting. */
 	char **name;
 	uint32_t *number;
 	size_t n;
@@ -652,34 +679,34 @@ struct querier {
 };
 
 /* The arrays keep their size of CLI_DIAGNOSIS_LEAF_NODES. */
-static void clear_names(struct querier *a)
+static void clear_names(struct querier *querier)
 {
-	for (size_t i = 0; i < a->n; i++)
-		free(a->name[i]);
-	a->n = a->n_skipped = 0;
+	for (size_t i = 0; i < querier->n; i++)
+		free(querier->name[i]);
+	querier->n = querier->n_skipped = 0;
 }
 
 /* Nodes beyond CLI_DIAGNOSIS_LEAF_NODES are not queried, only counted. */
-static int add_name(struct querier *a, uint32_t node)
+static int add_name(struct querier *querier, uint32_t node)
 {
 	char name[256];
 
-	if (a->n == CLI_DIAGNOSIS_LEAF_NODES) {
-		a->n_skipped++;
+	if (querier->n == CLI_DIAGNOSIS_LEAF_NODES) {
+		querier->n_skipped++;
 		return 0;
 	}
-	np_acct_node(&a->p->acct, node, name, sizeof(name));
-	a->name[a->n] = strdup(name);
-	a->number[a->n] = node;
-	return a->name[a->n] ? (a->n++, 0) : -ENOMEM;
+	np_acct_node(&querier->diagnosis->acct, node, name, sizeof(name));
+	querier->name[querier->n] = strdup(name);
+	querier->number[querier->n] = node;
+	return querier->name[querier->n] ? (querier->n++, 0) : -ENOMEM;
 }
 
-/* Does the job have this node? */
-static bool has_node(const struct cli_diagnosis *p, const struct np_acct_job *j,
-		     uint32_t node)
+/* Whether the job has this node. */
+static bool has_node(const struct cli_diagnosis *diagnosis,
+		     const struct np_acct_job *job, uint32_t node)
 {
-	for (size_t i = 0; i < j->n_listed; i++)
-		if (p->acct.node[j->first_node + i] == node)
+	for (size_t i = 0; i < job->n_listed; i++)
+		if (diagnosis->acct.node[job->first_node + i] == node)
 			return true;
 	return false;
 }
@@ -688,119 +715,124 @@ static bool has_node(const struct cli_diagnosis *p, const struct np_acct_job *j,
  * Select the nodes of the next query: those of the job on a leaf switch and,
  * with others, the remaining nodes of that leaf switch after them.
  */
-static int select_nodes(struct querier *a, const struct np_acct_job *j,
+static int select_nodes(struct querier *querier, const struct np_acct_job *job,
 			uint32_t leaf, bool others)
 {
-	const struct np_acct *h = &a->p->acct;
+	const struct np_acct *acct = &querier->diagnosis->acct;
 	int rc = 0;
 
-	clear_names(a);
-	for (size_t i = 0; !rc && i < j->n_listed; i++)
-		if (h->leaf_of[h->node[j->first_node + i]] == leaf)
-			rc = add_name(a, h->node[j->first_node + i]);
-	for (uint32_t i = 0; others && !rc && i < h->node_name.n; i++)
-		if (h->leaf_of[i] == leaf && !has_node(a->p, j, i))
-			rc = add_name(a, i);
+	clear_names(querier);
+	for (size_t i = 0; !rc && i < job->n_listed; i++)
+		if (acct->leaf_of[acct->node[job->first_node + i]] == leaf)
+			rc = add_name(querier, acct->node[job->first_node + i]);
+	for (uint32_t i = 0; others && !rc && i < acct->node_name.n; i++)
+		if (acct->leaf_of[i] == leaf &&
+		    !has_node(querier->diagnosis, job, i))
+			rc = add_name(querier, i);
 	return rc;
 }
 
 /*
- * Query one signal of the selected nodes, r->n_steps values for each. Values
- * that the server does not have are NaN; the first reason for missing ones is
- * kept in p->no_metrics.
+ * Query one signal of the selected nodes, range->n_steps values for each. Values
+ * that the server does not have are NaN; diagnosis->no_metrics is the first
+ * reason for missing ones.
  */
-static void query(struct querier *a, enum np_signal s,
-		  const struct np_prom_range *r, double *value)
+static void query(struct querier *querier, enum np_signal signal,
+		  const struct np_prom_range *range, double *value)
 {
-	const char *expression = np_metrics_expression(a->conf, s);
+	const char *expression = np_metrics_expression(querier->conf, signal);
 	char other[NP_METRICS_LABEL] = "";
 	struct np_err err = NP_ERR_INIT;
-	struct cli_diagnosis *p = a->p;
+	struct cli_diagnosis *diagnosis = querier->diagnosis;
 	int rc = 0;
 
-	for (size_t i = 0; i < a->n * r->n_steps; i++)
+	for (size_t i = 0; i < querier->n * range->n_steps; i++)
 		value[i] = NAN;
-	if (!expression || a->stopped || a->silent[s] ||
-	    (s >= NP_SIGNAL_SHOWN && a->run > SHOWN_RUNS))
+	if (!expression || querier->stopped || querier->silent[signal] ||
+	    (signal >= NP_SIGNAL_SHOWN && querier->run > MAX_SHOWN_RUNS))
 		return;
-	if (p->n_queries == MAX_QUERIES || np_mono_sec() > a->until) {
-		a->stopped = true;
-		np_errf(&p->no_metrics, 0,
+	if (diagnosis->n_queries == MAX_QUERIES ||
+	    np_mono_sec() > querier->until) {
+		querier->stopped = true;
+		np_errf(&diagnosis->no_metrics, 0,
 			"not all comparable runs were examined: limit of "
 			"queries or time reached after %zu queries",
-			p->n_queries);
+			diagnosis->n_queries);
 		return;
 	}
-	p->n_queries++;
-	rc = np_http_query(a->http, expression, a->name, a->n, r, value, other,
-			   &err);
-	p->metrics |= !rc;
-	if (rc == -EINVAL && !p->no_metrics.text[0])
-		np_errf(&p->no_metrics, rc, "%s: %.200s", np_signal_name(s),
-			err.text);
+	diagnosis->n_queries++;
+	rc = np_http_query(querier->http, expression, querier->name, querier->n,
+			   range, value, other, &err);
+	diagnosis->metrics |= !rc;
+	if (rc == -EINVAL && !diagnosis->no_metrics.text[0])
+		np_errf(&diagnosis->no_metrics, rc, "%s: %.200s",
+			np_signal_name(signal), err.text);
 	else if (rc && rc != -EINVAL)
-		p->no_metrics = err;
-	a->stopped |= rc && (rc != -EINVAL || !p->metrics);
-	if (!rc && *other && !p->no_metrics.text[0])
-		np_errf(&p->no_metrics, 0,
+		diagnosis->no_metrics = err;
+	querier->stopped |= rc && (rc != -EINVAL || !diagnosis->metrics);
+	if (!rc && *other && !diagnosis->no_metrics.text[0])
+		np_errf(&diagnosis->no_metrics, 0,
 			"the label %s also has the value \"%s\", which is not "
 			"one of the nodes (MetricsLabel)",
-			a->conf->label, other);
+			querier->conf->label, other);
 }
 
 /*
- * Query all signals for one leaf switch of a run: traffic, and what is compared
- * for the nodes of other jobs as well, of all its nodes; the other signals only of
- * the run's nodes, which come first.
+ * Query all signals for one leaf switch of a run. Traffic and the signals of
+ * np_examine_is_near() are queried for all nodes, and the others only for those
+ * of the run, which come first.
  */
-static int query_leaf(struct querier *a, const struct np_acct_job *j,
-		      uint32_t leaf, const struct np_prom_range *r,
+static int query_leaf(struct querier *querier, const struct np_acct_job *job,
+		      uint32_t leaf, const struct np_prom_range *range,
 		      struct np_examine_run *seen)
 {
 	size_t n, own = 0;
 	double value[CLI_DIAGNOSIS_LEAF_NODES];
 	struct np_examine_node *more;
-	int rc = select_nodes(a, j, leaf, true);
+	int rc = select_nodes(querier, job, leaf, true);
 
 	if (rc)
 		return rc;
-	n = a->n;
-	if (j == a->p->job)
-		a->p->n_nodes_skipped += a->n_skipped;
-	more = reallocarray(seen->node, seen->n + a->n, sizeof(*more));
+	n = querier->n;
+	if (job == querier->diagnosis->job)
+		querier->diagnosis->n_nodes_skipped += querier->n_skipped;
+	more = reallocarray(seen->node, seen->n + querier->n, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	seen->node = more;
 	more += seen->n;
 	seen->n += n;
 	for (size_t i = 0; i < n; i++) {
-		more[i].node = a->number[i];
+		more[i].node = querier->number[i];
 		more[i].leaf = leaf;
-		more[i].own = has_node(a->p, j, a->number[i]);
+		more[i].own =
+			has_node(querier->diagnosis, job, querier->number[i]);
 		own += more[i].own;
 		for (int s = 0; s < NP_N_SIGNALS; s++)
 			more[i].value[s] = NAN;
 	}
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		a->n = s == NP_SIGNAL_TRAFFIC ||
-				       np_examine_is_near((enum np_signal)s) ?
-			       n :
-			       own;
-		query(a, (enum np_signal)s, r, value);
-		for (size_t i = 0; i < a->n; i++)
+		querier->n =
+			s == NP_SIGNAL_TRAFFIC ||
+					np_examine_is_near((enum np_signal)s) ?
+				n :
+				own;
+		query(querier, (enum np_signal)s, range, value);
+		for (size_t i = 0; i < querier->n; i++)
 			more[i].value[s] = value[i];
 	}
-	a->n = n;
+	querier->n = n;
 	return 0;
 }
 
 /* Query all signals for a whole run. */
-static int query_run(struct querier *a, const struct np_acct_job *j,
+static int query_run(struct querier *querier, const struct np_acct_job *job,
 		     struct np_examine_run *seen)
 {
-	struct cli_diagnosis *p = a->p;
-	double end = np_acct_job_end(&p->acct, j), sec = end - j->start;
-	const struct np_prom_range r = {
+	struct cli_diagnosis *diagnosis = querier->diagnosis;
+	double end = np_acct_job_end(&diagnosis->acct, job),
+	       sec = end - job->start;
+	const struct np_prom_range range = {
 		.start = end,
 		.window_sec = sec,
 		.n_steps = 1,
@@ -809,45 +841,47 @@ static int query_run(struct querier *a, const struct np_acct_job *j,
 	size_t n;
 	int rc = 0;
 
-	if (!a->http || sec < LEAST_SAMPLES * a->conf->interval_sec)
+	if (!querier->http || sec < MIN_SAMPLES * querier->conf->interval_sec)
 		return 0;
-	leaf = all_leaves(&p->acct, j, &n);
+	leaf = all_leaves(&diagnosis->acct, job, &n);
 	if (!leaf)
 		return -ENOMEM;
-	if (j == p->job && n > CLI_DIAGNOSIS_LEAVES)
-		p->n_leaves_skipped = n - CLI_DIAGNOSIS_LEAVES;
+	if (job == diagnosis->job && n > CLI_DIAGNOSIS_LEAVES)
+		diagnosis->n_leaves_skipped = n - CLI_DIAGNOSIS_LEAVES;
 	for (size_t i = 0; !rc && i < n && i < CLI_DIAGNOSIS_LEAVES; i++)
-		rc = query_leaf(a, j, leaf[i].leaf, &r, seen);
+		rc = query_leaf(querier, job, leaf[i].leaf, &range, seen);
 	free(leaf);
 	return rc;
 }
 
 /*
- * How long its leaf switches were occupied by other jobs, in seconds: their
- * node-seconds divided by the nodes that the job leaves them.
+ * Compute how long other jobs occupied the leaf switches of a job, in seconds:
+ * their node-seconds divided by the number of nodes that the job does not have.
  */
-static int occupied_time(const struct cli_diagnosis *p,
-			 const struct np_acct_job *j, double *sec)
+static int occupied_time(const struct cli_diagnosis *diagnosis,
+			 const struct np_acct_job *job, double *sec)
 {
 	size_t n_leaves, n;
-	struct np_acct_place *leaf = all_leaves(&p->acct, j, &n_leaves);
+	struct np_acct_place *leaf =
+		all_leaves(&diagnosis->acct, job, &n_leaves);
 	struct np_acct_neighbour *jobs;
 	double node_sec = 0, other_nodes = 0;
-	int rc = leaf ? np_acct_neighbours(&p->acct, j, &jobs, &n) : -ENOMEM;
+	int rc = leaf ? np_acct_neighbours(&diagnosis->acct, job, &jobs, &n) :
+			-ENOMEM;
 
 	for (size_t i = 0; !rc && i < n_leaves; i++)
-		other_nodes += p->acct.one_leaf ?
-				       p->acct.node_name.n :
-				       p->acct.leaf_size[leaf[i].leaf];
+		other_nodes += diagnosis->acct.one_leaf ?
+				       diagnosis->acct.node_name.n :
+				       diagnosis->acct.leaf_size[leaf[i].leaf];
 	free(leaf);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		node_sec += jobs[i].nodes * (jobs[i].to - jobs[i].from);
 	free(jobs);
-	other_nodes -= j->n_listed;
+	other_nodes -= job->n_listed;
 	*sec = other_nodes > 0 ? fmin(node_sec / other_nodes,
-				      np_acct_job_sec(&p->acct, j)) :
+				      np_acct_job_sec(&diagnosis->acct, job)) :
 				 0;
 	return 0;
 }
@@ -869,176 +903,197 @@ static double sum_of(const double *value, size_t n, size_t n_steps, size_t step)
 }
 
 /* The leaf switch with the most traffic of other jobs. */
-static uint32_t busiest_leaf(const struct np_examine_run *s)
+static uint32_t busiest_leaf(const struct np_examine_run *seen)
 {
-	uint32_t leaf = s->node[0].leaf;
+	uint32_t leaf = seen->node[0].leaf;
 	double most = -1;
 
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < seen->n; i++) {
 		double sum = 0;
 
-		for (size_t k = 0; k < s->n; k++)
-			if (s->node[k].leaf == s->node[i].leaf &&
-			    !s->node[k].own &&
-			    s->node[k].value[NP_SIGNAL_TRAFFIC] > 0)
-				sum += s->node[k].value[NP_SIGNAL_TRAFFIC];
+		for (size_t k = 0; k < seen->n; k++)
+			if (seen->node[k].leaf == seen->node[i].leaf &&
+			    !seen->node[k].own &&
+			    seen->node[k].value[NP_SIGNAL_TRAFFIC] > 0)
+				sum += seen->node[k].value[NP_SIGNAL_TRAFFIC];
 		if (sum > most) {
 			most = sum;
-			leaf = s->node[i].leaf;
+			leaf = seen->node[i].leaf;
 		}
 	}
 	return leaf;
 }
 
-/* The steps of a job's timeline. */
-static void divide_time(const struct querier *a, const struct np_acct_job *j,
-			struct cli_timeline *t)
+/* Divide the time of a job into the steps of its timeline. */
+static void divide_time(const struct querier *querier,
+			const struct np_acct_job *job,
+			struct cli_timeline *timeline)
 {
-	double sec = np_acct_job_end(&a->p->acct, j) - j->start;
+	double sec =
+		np_acct_job_end(&querier->diagnosis->acct, job) - job->start;
 
-	t->step_sec = fmax(sec / CLI_DIAGNOSIS_STEPS, a->conf->interval_sec);
-	t->n = (size_t)fmin(floor(sec / t->step_sec), CLI_DIAGNOSIS_STEPS);
-	t->start = j->start;
+	timeline->step_sec =
+		fmax(sec / CLI_DIAGNOSIS_STEPS, querier->conf->interval_sec);
+	timeline->n = (size_t)fmin(floor(sec / timeline->step_sec),
+				   CLI_DIAGNOSIS_STEPS);
+	timeline->start = job->start;
 }
 
-/* What the probes of a job say, if it was measured. */
-static void summarise_probes(const struct querier *a,
+/* Summarise the probes of a job, if it was measured. */
+static void summarise_probes(const struct querier *querier,
 			     const struct cli_diagnosis_opt *opt,
-			     const struct np_acct_job *j,
+			     const struct np_acct_job *job,
 			     struct np_examine_probes *out)
 {
-	struct cli_timeline t;
+	struct cli_timeline timeline;
 
 	*out = (struct np_examine_probes){ .delayed = NAN };
 	if (!opt->probes)
 		return;
-	divide_time(a, j, &t);
-	out->n = t.n;
-	opt->probes(opt->probes_arg, j->id, t.start, t.step_sec, out);
+	divide_time(querier, job, &timeline);
+	out->n = timeline.n;
+	opt->probes(opt->probes_arg, job->id, timeline.start, timeline.step_sec,
+		    out);
 }
 
 /*
- * A value in one step of the timeline, of the job or (near) of others; the worst one
- * of all places remains.
+ * Set a value in one step of the timeline if it is worse than the values of
+ * other places. near: of other jobs, instead of the job.
  */
-static void set_worst(struct cli_timeline *t, bool near, enum np_signal s,
-		      size_t step, double v, uint32_t place)
+static void set_worst(struct cli_timeline *timeline, bool near,
+		      enum np_signal signal, size_t step, double value,
+		      uint32_t place)
 {
-	double *worst = near ? &t->near[s][step] : &t->value[s][step];
+	double *worst = near ? &timeline->near[signal][step] :
+			       &timeline->value[signal][step];
 
 	/* A clock may be wrong in both directions. */
-	v = s == NP_SIGNAL_CLOCK_SKEW ? fabs(v) : v;
-	if (!np_examine_is_worse(s, v, *worst))
+	value = signal == NP_SIGNAL_CLOCK_SKEW ? fabs(value) : value;
+	if (!np_examine_is_worse(signal, value, *worst))
 		return;
-	*worst = v;
-	(near ? t->near_place : t->place)[s][step] = place;
+	*worst = value;
+	(near ? timeline->near_place : timeline->place)[signal][step] = place;
 }
 
 /*
- * Query a signal of the job on one leaf switch in the steps of its timeline; near:
- * of the other nodes there instead; of both, if it is traffic. value: for
- * CLI_DIAGNOSIS_LEAF_NODES nodes. The window of a step has at least three samples, so
- * that a rate can be computed from it.
+ * Query a signal on one leaf switch in the steps of the job's timeline: traffic
+ * of all nodes; other signals of the job's nodes or, with near, of the others.
+ * value: scratch memory for CLI_DIAGNOSIS_LEAF_NODES nodes. The window of a step
+ * has at least three samples, so that a rate can be computed from it.
  */
-static int query_steps(struct querier *a, bool near, uint32_t leaf,
-		       enum np_signal s, double *value)
+static int query_steps(struct querier *querier, bool near, uint32_t leaf,
+		       enum np_signal signal, double *value)
 {
-	struct cli_timeline *t = &a->p->timeline;
-	const struct np_prom_range r = {
-		.start = t->start + t->step_sec,
-		.step_sec = t->step_sec,
-		.window_sec = fmax(t->step_sec, 3 * a->conf->interval_sec),
-		.n_steps = t->n,
+	struct cli_timeline *timeline = &querier->diagnosis->timeline;
+	const struct np_prom_range range = {
+		.start = timeline->start + timeline->step_sec,
+		.step_sec = timeline->step_sec,
+		.window_sec = fmax(timeline->step_sec,
+				   3 * querier->conf->interval_sec),
+		.n_steps = timeline->n,
 	};
-	int rc = select_nodes(a, a->p->job, leaf, false);
-	size_t own = a->n;
+	int rc = select_nodes(querier, querier->diagnosis->job, leaf, false);
+	size_t own = querier->n;
 
-	if (!rc && (near || s == NP_SIGNAL_TRAFFIC))
-		rc = select_nodes(a, a->p->job, leaf, true);
+	if (!rc && (near || signal == NP_SIGNAL_TRAFFIC))
+		rc = select_nodes(querier, querier->diagnosis->job, leaf, true);
 	if (rc)
 		return rc;
-	query(a, s, &r, value);
-	for (size_t step = 0; s == NP_SIGNAL_TRAFFIC && step < t->n; step++) {
-		double others =
-			sum_of(value + own * t->n, a->n - own, t->n, step);
+	query(querier, signal, &range, value);
+	for (size_t step = 0; signal == NP_SIGNAL_TRAFFIC && step < timeline->n;
+	     step++) {
+		double others = sum_of(value + own * timeline->n,
+				       querier->n - own, timeline->n, step);
 
-		set_worst(t, false, s, step, others, leaf);
-		if (leaf != t->leaf)
+		set_worst(timeline, false, signal, step, others, leaf);
+		if (leaf != timeline->leaf)
 			continue;
-		t->own[step] = sum_of(value, own, t->n, step);
-		t->others[step] = others;
+		timeline->own[step] = sum_of(value, own, timeline->n, step);
+		timeline->others[step] = others;
 	}
-	for (size_t i = near ? own : 0; s != NP_SIGNAL_TRAFFIC && i < a->n; i++)
-		for (size_t step = 0; step < t->n; step++)
-			set_worst(t, near, s, step, value[i * t->n + step],
-				  a->number[i]);
+	for (size_t i = near ? own : 0;
+	     signal != NP_SIGNAL_TRAFFIC && i < querier->n; i++)
+		for (size_t step = 0; step < timeline->n; step++)
+			set_worst(timeline, near, signal, step,
+				  value[i * timeline->n + step],
+				  querier->number[i]);
 	return 0;
 }
 
-/* A second query over the same time, in steps. */
-static int make_timeline(struct querier *a, const struct np_examine_run *seen)
+/*
+ * Make the timeline: query the same time again, in steps. Returns 0 or -ENOMEM.
+ */
+static int make_timeline(struct querier *querier,
+			 const struct np_examine_run *seen)
 {
 	static const enum np_signal of_every_job[] = {
 		NP_SIGNAL_TRAFFIC,
 		NP_SIGNAL_CPU_WAIT,
 		NP_SIGNAL_IO_WAIT,
 	};
-	struct cli_diagnosis *p = a->p;
-	struct cli_timeline *t = &p->timeline;
+	struct cli_diagnosis *diagnosis = querier->diagnosis;
+	struct cli_timeline *timeline = &diagnosis->timeline;
 	struct np_acct_place leaf[CLI_DIAGNOSIS_LEAVES];
-	size_t n = np_acct_leaves(&p->acct, p->job, leaf, CLI_DIAGNOSIS_LEAVES);
+	size_t n = np_acct_leaves(&diagnosis->acct, diagnosis->job, leaf,
+				  CLI_DIAGNOSIS_LEAVES);
 	double *value;
 	int rc;
 
-	t->has_probes = seen->probes.n > 0;
-	t->has_metrics = p->metrics && !a->stopped && seen->n;
-	if (t->has_probes || t->has_metrics)
-		divide_time(a, p->job, t);
-	memcpy(t->delayed, seen->probes.window, sizeof(t->delayed));
+	timeline->has_probes = seen->probes.n > 0;
+	timeline->has_metrics = diagnosis->metrics && !querier->stopped &&
+				seen->n;
+	if (timeline->has_probes || timeline->has_metrics)
+		divide_time(querier, diagnosis->job, timeline);
+	memcpy(timeline->delayed, seen->probes.window,
+	       sizeof(timeline->delayed));
 	for (int s = 0; s < NP_N_SIGNALS; s++)
-		for (size_t step = 0; step < t->n; step++)
-			t->value[s][step] = t->near[s][step] = NAN;
-	if (!t->has_metrics)
+		for (size_t step = 0; step < timeline->n; step++)
+			timeline->value[s][step] = timeline->near[s][step] =
+				NAN;
+	if (!timeline->has_metrics)
 		return 0;
-	t->leaf = busiest_leaf(seen);
+	timeline->leaf = busiest_leaf(seen);
 	value = malloc(CLI_DIAGNOSIS_LEAF_NODES * CLI_DIAGNOSIS_STEPS *
 		       sizeof(*value));
 	rc = value ? 0 : -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
 		for (size_t k = 0; !rc && k < NP_ARRAY_SIZE(of_every_job); k++)
-			rc = query_steps(a, false, leaf[i].leaf,
+			rc = query_steps(querier, false, leaf[i].leaf,
 					 of_every_job[k], value);
 	free(value);
 	return rc;
 }
 
 /*
- * Add the other signals that were unusual in the whole run, of the job and then of
- * others, each of the leaf switch of the worst node.
+ * Add the other signals that were unusual in the whole run, first of the job and
+ * then of others, each on the leaf switch of the worst node.
  */
-static int extend_timeline(struct querier *a)
+static int extend_timeline(struct querier *querier)
 {
-	struct cli_diagnosis *p = a->p;
+	struct cli_diagnosis *diagnosis = querier->diagnosis;
 	double *value = NULL;
 	int rc = 0;
 
-	a->run = 0;
-	for (int i = 0; !rc && p->timeline.has_metrics && !a->stopped &&
-			i < 2 * NP_N_SIGNALS;
+	querier->run = 0;
+	for (int i = 0; !rc && diagnosis->timeline.has_metrics &&
+			!querier->stopped && i < 2 * NP_N_SIGNALS;
 	     i++) {
 		bool near = i >= NP_N_SIGNALS;
-		enum np_signal s = (enum np_signal)(i % NP_N_SIGNALS);
-		const struct np_examine_signal *g = near ? &p->result.near[s] :
-							   &p->result.sign[s];
+		enum np_signal signal = (enum np_signal)(i % NP_N_SIGNALS);
+		const struct np_examine_signal *reading =
+			near ? &diagnosis->result.near[signal] :
+			       &diagnosis->result.sign[signal];
 
-		if (!g->unusual || s == NP_SIGNAL_CPU_WAIT ||
-		    s == NP_SIGNAL_IO_WAIT || p->n_queries == MAX_QUERIES)
+		if (!reading->unusual || signal == NP_SIGNAL_CPU_WAIT ||
+		    signal == NP_SIGNAL_IO_WAIT ||
+		    diagnosis->n_queries == MAX_QUERIES)
 			continue;
 		if (!value)
 			value = malloc(CLI_DIAGNOSIS_LEAF_NODES *
 				       CLI_DIAGNOSIS_STEPS * sizeof(*value));
-		rc = value ? query_steps(a, near, p->acct.leaf_of[g->node], s,
-					 value) :
+		rc = value ? query_steps(querier, near,
+					 diagnosis->acct.leaf_of[reading->node],
+					 signal, value) :
 			     -ENOMEM;
 	}
 	free(value);
@@ -1049,81 +1104,92 @@ static int extend_timeline(struct querier *a)
  * Divide the cost of the network among the neighbours, by their traffic or, if
  * that is unknown, by their nodes.
  */
-static void share_cost(struct cli_diagnosis *p)
+static void share_cost(struct cli_diagnosis *diagnosis)
 {
-	double sum = 0, sec = p->result.blame.cause[NP_CAUSE_NETWORK].sec.mean;
-	bool slow = p->result.blame.verdict >= NP_BLAME_CAUSE;
+	double sum = 0,
+	       sec = diagnosis->result.blame.cause[NP_CAUSE_NETWORK].sec.mean;
+	bool slow = diagnosis->result.blame.verdict >= NP_BLAME_CAUSE;
 
-	for (size_t i = 0; i < p->n_neighbours; i++) {
-		struct np_acct_neighbour *b = &p->neighbour[i];
+	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
+		struct np_acct_neighbour *neighbour = &diagnosis->neighbour[i];
 
-		b->cost_sec = (b->to - b->from) * (!p->result.by_traffic ?
-							   b->nodes :
-						   isnan(b->rate) ? 0 :
-								    b->rate);
-		sum += b->cost_sec;
+		neighbour->cost_sec =
+			(neighbour->to - neighbour->from) *
+			(!diagnosis->result.by_traffic ? neighbour->nodes :
+			 isnan(neighbour->rate)	       ? 0 :
+							 neighbour->rate);
+		sum += neighbour->cost_sec;
 	}
-	for (size_t i = 0; i < p->n_neighbours; i++)
-		p->neighbour[i].cost_sec =
-			slow && sum > 0 ? p->neighbour[i].cost_sec / sum * sec :
-					  NAN;
+	for (size_t i = 0; i < diagnosis->n_neighbours; i++)
+		diagnosis->neighbour[i].cost_sec =
+			slow && sum > 0 ?
+				diagnosis->neighbour[i].cost_sec / sum * sec :
+				NAN;
 }
 
-/* Add the value of a node of a neighbour; of the load the largest counts. */
-static void add_value(double *sum, enum np_signal s, double v)
+/* Add the value of a neighbour's node: the sum, or of the load the largest. */
+static void add_value(double *sum, enum np_signal signal, double value)
 {
-	if (s == NP_SIGNAL_LOAD)
-		*sum = fmax(*sum, v);
-	else if (!isnan(v))
-		*sum = isnan(*sum) ? v : *sum + v;
+	if (signal == NP_SIGNAL_LOAD)
+		*sum = fmax(*sum, value);
+	else if (!isnan(value))
+		*sum = isnan(*sum) ? value : *sum + value;
 }
 
 /*
  * Record that a neighbour ran on the node with the worst value. Of several, the
- * one that overlapped with the job for longest is kept.
+ * one with the longest overlap with the job is kept.
  */
-static void set_near(struct cli_diagnosis *p, enum np_signal s, size_t i)
+static void set_near(struct cli_diagnosis *diagnosis, enum np_signal signal,
+		     size_t i)
 {
-	const struct np_acct_neighbour *b = p->neighbour;
-	uint32_t *at = &p->near_neighbour[s];
+	const struct np_acct_neighbour *neighbour = diagnosis->neighbour;
+	uint32_t *at = &diagnosis->near_neighbour[signal];
 
-	if (*at == NP_NO_INDEX || b[i].to - b[i].from > b[*at].to - b[*at].from)
+	if (*at == NP_NO_INDEX ||
+	    neighbour[i].to - neighbour[i].from >
+		    neighbour[*at].to - neighbour[*at].from)
 		*at = (uint32_t)i;
 }
 
 /*
- * What each neighbour did on nodes for which there are values, and which of them
- * had the nodes with the worst ones. Returns 0 or -ENOMEM.
+ * Compute the signals of each neighbour, from the nodes that have values, and
+ * find which neighbours had the nodes with the worst ones. Returns 0 or -ENOMEM.
  */
-static int measure_neighbours(struct cli_diagnosis *p,
+static int measure_neighbours(struct cli_diagnosis *diagnosis,
 			      const struct np_examine_run *seen)
 {
-	p->neighbour_value =
-		calloc(p->n_neighbours + 1, sizeof(*p->neighbour_value));
-	if (!p->neighbour_value)
+	diagnosis->neighbour_value =
+		calloc(diagnosis->n_neighbours + 1,
+		       sizeof(*diagnosis->neighbour_value));
+	if (!diagnosis->neighbour_value)
 		return -ENOMEM;
 	for (int s = 0; s < NP_N_SIGNALS; s++)
-		p->near_neighbour[s] = NP_NO_INDEX;
-	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_job *o = &p->acct.job[p->neighbour[i].job];
-		double *value = p->neighbour_value[i];
+		diagnosis->near_neighbour[s] = NP_NO_INDEX;
+	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
+		const struct np_acct_job *other =
+			&diagnosis->acct.job[diagnosis->neighbour[i].job];
+		double *value = diagnosis->neighbour_value[i];
 
 		for (int s = 0; s < NP_N_SIGNALS; s++)
 			value[s] = NAN;
 		for (size_t k = 0; k < seen->n; k++) {
-			const struct np_examine_node *n = &seen->node[k];
+			const struct np_examine_node *node = &seen->node[k];
 
-			if (n->own || !has_node(p, o, n->node))
+			if (node->own ||
+			    !has_node(diagnosis, other, node->node))
 				continue;
 			for (int s = 0; s < NP_N_SIGNALS; s++) {
 				add_value(&value[s], (enum np_signal)s,
-					  n->value[s]);
+					  node->value[s]);
 				if (np_examine_is_near((enum np_signal)s) &&
-				    p->result.near[s].node == n->node)
-					set_near(p, (enum np_signal)s, i);
+				    diagnosis->result.near[s].node ==
+					    node->node)
+					set_near(diagnosis, (enum np_signal)s,
+						 i);
 			}
 		}
-		p->neighbour[i].rate = value[NP_SIGNAL_TRAFFIC];
+		diagnosis->neighbour[i].rate = value[NP_SIGNAL_TRAFFIC];
 	}
 	return 0;
 }
@@ -1131,169 +1197,175 @@ static int measure_neighbours(struct cli_diagnosis *p,
 /* ---- metrics: examination ---- */
 
 /* Signals that the site does not measure need not be queried again. */
-static void find_silent(struct querier *a, const struct np_examine_run *s)
+static void find_silent(struct querier *querier,
+			const struct np_examine_run *seen)
 {
 	for (int k = 0; k < NP_N_SIGNALS; k++) {
-		a->silent[k] = true;
-		for (size_t i = 0; i < s->n; i++)
-			a->silent[k] &= isnan(s->node[i].value[k]);
+		querier->silent[k] = true;
+		for (size_t i = 0; i < seen->n; i++)
+			querier->silent[k] &= isnan(seen->node[i].value[k]);
 	}
 }
 
-/* The nodes of a run, and how many of them have no value. */
-static size_t nodes_without(const struct np_examine_run *s, size_t *own)
+/* Return how many nodes of a run have no value. *own: number of its nodes. */
+static size_t nodes_without(const struct np_examine_run *seen, size_t *own)
 {
 	size_t n = 0;
 
 	*own = 0;
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < seen->n; i++) {
 		bool any = false;
 
 		for (int k = 0; k < NP_N_SIGNALS; k++)
-			any |= !isnan(s->node[i].value[k]);
-		*own += s->node[i].own;
-		n += s->node[i].own && !any;
+			any |= !isnan(seen->node[i].value[k]);
+		*own += seen->node[i].own;
+		n += seen->node[i].own && !any;
 	}
 	return n;
 }
 
 /*
- * Nodes of the job that the metrics server does not know are a sign that it knows
- * them by other names; comparable runs without any value, where the job has some,
- * that it does not keep samples for as long.
+ * Count nodes of the job, and comparable runs, without any value. Such nodes
+ * probably have other names on the metrics server. Such runs, if the job has
+ * values, are probably older than the samples that the server keeps.
  */
-static void count_without(struct querier *a, const struct np_examine_run *s)
+static void count_without(struct querier *querier,
+			  const struct np_examine_run *seen)
 {
-	struct cli_diagnosis *p = a->p;
-	size_t own, n = nodes_without(s, &own);
+	struct cli_diagnosis *diagnosis = querier->diagnosis;
+	size_t own, n = nodes_without(seen, &own);
 
-	if (!a->run) {
-		p->n_without = n;
-		a->has_values = n < own;
-	} else if (a->has_values && !a->stopped && own && n == own) {
-		p->n_runs_without++;
+	if (!querier->run) {
+		diagnosis->n_without = n;
+		querier->has_values = n < own;
+	} else if (querier->has_values && !querier->stopped && own &&
+		   n == own) {
+		diagnosis->n_runs_without++;
 	}
 }
 
 /*
  * Query the job and its comparable runs, and attribute the excess of the job to
- * causes. p->examined is set if there is a result. Returns 0 or -ENOMEM.
+ * causes. diagnosis->examined is set if there is a result. Returns 0 or -ENOMEM.
  */
-static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
+static int examine(struct querier *querier, const struct cli_diagnosis_opt *opt)
 {
-	struct cli_diagnosis *p = a->p;
+	struct cli_diagnosis *diagnosis = querier->diagnosis;
 	struct np_examine_run seen[CLI_DIAGNOSIS_RUNS + 1] = { { .n = 0 } };
 	struct np_err err = NP_ERR_INIT;
-	size_t n = p->n_examined;
+	size_t n = diagnosis->n_examined;
 	int rc = 0;
 
-	/* The job comes first: without values of it, no others are needed. */
+	/* The job comes first: without values for it, no others are needed. */
 	for (size_t i = 0; !rc && i <= n; i++) {
-		const struct np_acct_job *j =
-			i ? &p->acct.job[p->comparable[i - 1]] : p->job;
-		struct np_examine_run *s = &seen[i ? i - 1 : n];
+		const struct np_acct_job *job =
+			i ? &diagnosis->acct.job[diagnosis->comparable[i - 1]] :
+			    diagnosis->job;
+		struct np_examine_run *run = &seen[i ? i - 1 : n];
 
-		a->run = i;
-		s->sec = fmax(np_acct_job_sec(&p->acct, j), 1e-3);
-		summarise_probes(a, opt, j, &s->probes);
-		rc = occupied_time(p, j, &s->occupied_sec);
+		querier->run = i;
+		run->sec = fmax(np_acct_job_sec(&diagnosis->acct, job), 1e-3);
+		summarise_probes(querier, opt, job, &run->probes);
+		rc = occupied_time(diagnosis, job, &run->occupied_sec);
 		if (!rc)
-			rc = query_run(a, j, s);
+			rc = query_run(querier, job, run);
 		if (!rc)
-			count_without(a, s);
+			count_without(querier, run);
 		if (!rc && !i) {
-			find_silent(a, s);
-			rc = make_timeline(a, s);
+			find_silent(querier, run);
+			rc = make_timeline(querier, run);
 		}
 	}
 	if (!rc)
-		rc = np_examine(seen, n, &p->result, &err);
-	p->examined = !rc;
+		rc = np_examine(seen, n, &diagnosis->result, &err);
+	diagnosis->examined = !rc;
 	if (!rc) {
-		rc = measure_neighbours(p, &seen[n]);
-		share_cost(p);
+		rc = measure_neighbours(diagnosis, &seen[n]);
+		share_cost(diagnosis);
 		if (!rc)
-			rc = extend_timeline(a);
+			rc = extend_timeline(querier);
 	}
 	for (size_t i = 0; i <= n; i++)
 		free(seen[i].node);
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Set a->http, or p->no_metrics to why there is no server to ask. */
-static void connect_server(struct querier *a)
+/* Connect to the metrics server, or set diagnosis->no_metrics to why not. */
+static void connect_server(struct querier *querier)
 {
-	struct cli_diagnosis *p = a->p;
-	double sec = np_acct_job_end(&p->acct, p->job) - p->job->start;
+	struct cli_diagnosis *diagnosis = querier->diagnosis;
+	double sec = np_acct_job_end(&diagnosis->acct, diagnosis->job) -
+		     diagnosis->job->start;
 
-	if (!a->conf->url[0])
-		np_errf(&p->no_metrics, 0,
+	if (!querier->conf->url[0])
+		np_errf(&diagnosis->no_metrics, 0,
 			"no metrics server is configured (MetricsURL in "
 			"netprof.conf, --metrics-url)");
-	else if (sec < LEAST_SAMPLES * a->conf->interval_sec)
-		np_errf(&p->no_metrics, 0,
+	else if (sec < MIN_SAMPLES * querier->conf->interval_sec)
+		np_errf(&diagnosis->no_metrics, 0,
 			"the job ran for %.0f s, too short for samples every "
 			"%g s (MetricsInterval)",
-			sec, a->conf->interval_sec);
+			sec, querier->conf->interval_sec);
 	else
-		np_http_new(a->conf, &a->http, &p->no_metrics);
+		np_http_new(querier->conf, &querier->http,
+			    &diagnosis->no_metrics);
 }
 
-/*
- * Without a metrics server the examination goes on with the accounting alone.
- */
-static int examine_job(struct cli_diagnosis *p,
+/* Without a metrics server, the accounting alone is examined. */
+static int examine_job(struct cli_diagnosis *diagnosis,
 		       const struct cli_diagnosis_opt *opt,
 		       const struct np_metrics_conf *conf)
 {
-	struct querier a = {
-		.p = p,
+	struct querier querier = {
+		.diagnosis = diagnosis,
 		.conf = conf,
 		.until = np_mono_sec() + MAX_QUERY_SEC,
-		.name = calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*a.name)),
-		.number = calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*a.number)),
+		.name = calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*querier.name)),
+		.number = calloc(CLI_DIAGNOSIS_LEAF_NODES,
+				 sizeof(*querier.number)),
 	};
-	int rc = a.name && a.number ? 0 : -ENOMEM;
+	int rc = querier.name && querier.number ? 0 : -ENOMEM;
 
 	if (!rc) {
-		connect_server(&a);
-		rc = examine(&a, opt);
-		clear_names(&a);
+		connect_server(&querier);
+		rc = examine(&querier, opt);
+		clear_names(&querier);
 	}
-	np_http_free(a.http);
-	free(a.name);
-	free(a.number);
+	np_http_free(querier.http);
+	free(querier.name);
+	free(querier.number);
 	return rc;
 }
 
 /*
- * The accounting comes first: without the job in it there is nothing to
+ * The accounting is read first: if the job is not in it, there is nothing to
  * examine.
  */
-int cli_diagnosis_make(struct cli_diagnosis *p,
+int cli_diagnosis_make(struct cli_diagnosis *diagnosis,
 		       const struct cli_diagnosis_opt *opt,
 		       const struct np_metrics_conf *conf, uint32_t id,
 		       uint32_t task, double now)
 {
 	int rc;
 
-	*p = (struct cli_diagnosis){ .since_sec = opt->since_sec,
-				     .acct.now = now };
-	rc = load_accounting(p, opt, id, task, &p->why);
-	if (rc || !p->job) {
-		p->job = NULL;
+	*diagnosis = (struct cli_diagnosis){ .since_sec = opt->since_sec,
+					     .acct.now = now };
+	rc = load_accounting(diagnosis, opt, id, task, &diagnosis->why);
+	if (rc || !diagnosis->job) {
+		diagnosis->job = NULL;
 		return rc == -ENOMEM ? rc : 0;
 	}
-	p->masked = jobs_are_private(opt->accounting, &p->not_named);
-	return examine_job(p, opt, conf);
+	diagnosis->masked =
+		jobs_are_private(opt->accounting, &diagnosis->not_named);
+	return examine_job(diagnosis, opt, conf);
 }
 
 /* Harmless if cli_diagnosis_make() was never called on a zeroed structure. */
-void cli_diagnosis_free(struct cli_diagnosis *p)
+void cli_diagnosis_free(struct cli_diagnosis *diagnosis)
 {
-	np_acct_free(&p->acct);
-	free(p->neighbour);
-	free(p->neighbour_value);
-	p->neighbour = NULL;
-	p->neighbour_value = NULL;
+	np_acct_free(&diagnosis->acct);
+	free(diagnosis->neighbour);
+	free(diagnosis->neighbour_value);
+	diagnosis->neighbour = NULL;
+	diagnosis->neighbour_value = NULL;
 }

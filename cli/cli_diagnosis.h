@@ -1,6 +1,6 @@
 /*
- * Was it the network? What Slurm's accounting and the site's metrics server say
- * about one job, whether it was measured or not.
+ * The diagnosis of a job, measured or not, from Slurm's accounting and the
+ * site's metrics server: whether it was slow, and whether due to the network.
  *
  * cli_diagnosis.c gathers the data. From sacct and scontrol, or from files with
  * their output, it gets the job, comparable runs and the jobs on the same leaf
@@ -40,9 +40,9 @@ struct cli_diagnosis_opt {
 	const char *metrics_url; /* of cli_diagnosis_conf(); NULL: configured */
 	double since_sec;	 /* how far back runs are compared */
 	/*
-	 * What the probes of a job say in out->n windows of step_sec from start
-	 * on; out has delayed NaN and n 0 if it was not measured. NULL: no job
-	 * was.
+	 * Summarises the probes of a job in out->n windows of step_sec from
+	 * start on; if it was not measured, delayed is NaN and n is 0. NULL: no
+	 * job was measured.
 	 */
 	void (*probes)(void *arg, uint32_t job_id, double start,
 		       double step_sec, struct np_examine_probes *out);
@@ -91,8 +91,8 @@ struct cli_diagnosis {
 	struct np_acct_neighbour *neighbour; /* jobs on the same leaf switches */
 	size_t n_neighbours;
 	/*
-	 * What each of them did during the job, by the signals of
-	 * np_examine_is_near(): sums over its nodes there, of the load the
+	 * Values of each neighbour during the job, for the signals of
+	 * np_examine_is_near(): sums over its nodes there, and of the load the
 	 * largest; NaN: not known.
 	 */
 	double (*neighbour_value)[NP_N_SIGNALS];
@@ -133,23 +133,24 @@ int cli_diagnosis_conf(const struct cli_cmd *self,
 		       struct np_metrics_conf *out);
 
 /*
- * Look the job up and examine it. p->job is NULL if the job is not found, or if
- * there is no accounting (p->why). now: seconds since 1970. Returns 0 or
- * -ENOMEM. The caller calls cli_diagnosis_free() in any case.
+ * Look the job up and examine it. diagnosis->job is NULL if the job is not
+ * found, or if there is no accounting (diagnosis->why). now: seconds since 1970.
+ * Returns 0 or -ENOMEM; the caller calls cli_diagnosis_free() in both cases.
  */
-int cli_diagnosis_make(struct cli_diagnosis *p,
+int cli_diagnosis_make(struct cli_diagnosis *diagnosis,
 		       const struct cli_diagnosis_opt *opt,
 		       const struct np_metrics_conf *conf, uint32_t id,
 		       uint32_t task, double now);
-void cli_diagnosis_free(struct cli_diagnosis *p);
+void cli_diagnosis_free(struct cli_diagnosis *diagnosis);
 
 /*
  * For netprof blame: load all jobs of the last since_sec seconds. Returns 0 or
  * -errno with err, -ERANGE if they are too many; the caller calls
  * np_acct_free() in any case.
  */
-int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
-			double now, struct np_err *err);
+int cli_accounting_load(struct np_acct *acct,
+			const struct cli_diagnosis_opt *opt, double now,
+			struct np_err *err);
 
 /*
  * cli_diagnosis_output.c: the result as text, as member "accounting" of a JSON
@@ -157,9 +158,10 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
  * out of memory). The job must exist for text and figure.
  */
 struct np_figure;
-void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *p);
-void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p);
-struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p);
+void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis);
+void cli_diagnosis_json(json_object *parent,
+			const struct cli_diagnosis *diagnosis);
+struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis);
 
 /*
  * For netprof blame and its section in the report: the name of an application,
@@ -168,9 +170,9 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p);
  */
 #define CLI_BLAME_APP_BYTES 400 /* enough for any name */
 struct np_job_cost;
-const char *cli_blame_app(const struct np_acct *h, uint32_t user, uint32_t name,
-			  char *buf, size_t len);
-const char *cli_blame_verdict(const struct np_job_cost *t, char *buf,
+const char *cli_blame_app(const struct np_acct *acct, uint32_t user,
+			  uint32_t name, char *buf, size_t len);
+const char *cli_blame_verdict(const struct np_job_cost *cost, char *buf,
 			      size_t len);
 
 /*
