@@ -286,25 +286,31 @@ static int open_control(void)
 static int fork_saver(const char *libexecdir, struct np_err *err)
 {
 	char path[PATH_MAX + 32];
-	int control = open_control(), status = 0;
-	pid_t pid = control < 0 ? -1 : 0;
+	int control, error, status = 0;
+	pid_t pid;
 
 	snprintf(path, sizeof(path), "%s/netprof-saver", libexecdir);
-	if (!pid && access(path, X_OK)) {
-		status = errno;
-		close(control);
-		return np_errf(err, -status, "%s: %s", path, strerror(status));
+	if (access(path, X_OK)) {
+		error = errno;
+		return np_errf(err, -error, "%s: %s", path, strerror(error));
 	}
-	if (!pid && !(pid = fork()))
+	control = open_control();
+	if (control < 0)
+		return np_errf(err, control, "netprof-saver: %s",
+			       strerror(-control));
+	pid = fork();
+	if (!pid)
 		exec_saver(path, control);
-	if (control >= 0)
-		close(control);
-	if (pid < 0)
-		return np_errf(err, -EAGAIN, "netprof-saver: %s",
-			       strerror(errno));
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	error = pid < 0 ? errno : 0;
+	close(control);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return 0;
+	/* The child ends with the error of its own fork(). */
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		error = WEXITSTATUS(status);
+	return error ? np_errf(err, -error, "netprof-saver: %s",
+			       strerror(error)) :
+		       0;
 }
 
 /* Start the saver as root, when slurmd starts and loads the plugin. */
