@@ -49,8 +49,8 @@ static void print_update(uint32_t id, const struct np_update *update,
 
 /*
  * Send an update and print it, or with dry_run only print it. If the job has
- * started or ended meanwhile, the error is printed but is not a failure. Returns
- * 0, or 1 after a failure.
+ * started or ended meanwhile, the error is printed but is not a failure.
+ * Returns 0, or 1 after a failure.
  */
 static int apply_update(uint32_t id, const struct np_update *update,
 			bool dry_run)
