@@ -162,22 +162,21 @@ static void print_missing_rows(const struct cli_matrix *matrix)
 /* Explain the marks that occur. */
 static void print_legend(const struct cli_matrix *matrix)
 {
-	bool latency = false, other_model = false, beyond = false,
-	     missing = false;
-	bool doubt = false, all_rows = true;
+	bool latency = false, other_model = false, beyond = false;
+	bool doubt = false, missing = false, all_rows = true;
 
 	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
-		all_rows &= has_row(matrix, i / matrix->n);
+		bool in_row = has_row(matrix, i / matrix->n);
+		char mark = matrix->rc[i] ? '-' :
+					    choose_mark(&matrix->prediction[i]);
+
+		all_rows &= in_row;
 		/* Missing cells are only visible in rows that are printed. */
-		missing |= matrix->rc[i] && has_row(matrix, i / matrix->n);
-		latency |= !matrix->rc[i] &&
-			   choose_mark(&matrix->prediction[i]) == '*';
-		other_model |= !matrix->rc[i] &&
-			       choose_mark(&matrix->prediction[i]) == '+';
-		beyond |= !matrix->rc[i] &&
-			  choose_mark(&matrix->prediction[i]) == '!';
-		doubt |= !matrix->rc[i] &&
-			 choose_mark(&matrix->prediction[i]) == '?';
+		missing |= in_row && mark == '-';
+		latency |= mark == '*';
+		other_model |= mark == '+';
+		beyond |= mark == '!';
+		doubt |= mark == '?';
 	}
 	if (latency || other_model || beyond || doubt || missing || !all_rows)
 		putchar('\n');
@@ -403,8 +402,8 @@ static int print_matrix(const struct cli_known *known,
 }
 
 /*
- * Loads all applications before checking any, so that a typing error in a name
- * is reported first.
+ * All applications are loaded before any is checked, so that a typing error in
+ * a name is reported first.
  */
 static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 {
@@ -435,8 +434,8 @@ const struct cli_cmd cmd_matrix = {
 	.args = "[--json|--csv] [OPTION]... [APP]...",
 	.help = "predictions for every pair of applications",
 	.text = "Predicts how much longer each application (row) runs with each other one\n"
-		"(column) and with a second job of its own.  Without APP: your own\n"
-		"applications and the published ones that were measured on this fabric.  What\n"
+		"(column) and with a second job of its own. Without APP: your own\n"
+		"applications and the published ones that were measured on this fabric. What\n"
 		"netprof validate measured follows in a second table.\n\n"
 		"  --scope=SCOPE   nodes of the other job: node (the same), leaf (others of the\n"
 		"                  leaf switch, the default) or uplink (of another leaf switch)\n"
