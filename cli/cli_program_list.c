@@ -42,12 +42,11 @@ void cli_program_list_free(struct cli_program_list *list)
 /* ---- one line ---- */
 
 /*
- * Report an error. Every message quotes the word that it is about. If there
- * are too few or too many words after a keyword, that is the keyword: "nodes":
- * expected one number after it.
+ * Fail: "WORD": expected ... If there are too few or too many words after a
+ * keyword, WORD is the keyword, as in "nodes": expected one number after it.
  */
-static void refuse(struct np_words *line, const char *word,
-		   const char *expected)
+static void fail_expecting(struct np_words *line, const char *word,
+			   const char *expected)
 {
 	np_words_fail(line, -EINVAL, "\"%.64s\": expected %s", word, expected);
 }
@@ -62,14 +61,16 @@ static void check_name(struct np_words *line, const char *name,
 	if (np_app_check(name, &why))
 		np_words_fail(line, -EINVAL, "%s", why.text);
 	else if (!strcmp(name, "idle") || !np_level_parse(name, &level, NULL))
-		refuse(line, name,
-		       "another name, as idle and the names of load levels are "
-		       "reserved");
+		fail_expecting(
+			line, name,
+			"another name, as idle and the names of load levels are "
+			"reserved");
 	for (size_t i = 0; !line->rc && i < list->n; i++)
 		if (!strcmp(list->program[i].name, name))
-			refuse(line, name,
-			       "another name, as an earlier program has this "
-			       "one");
+			fail_expecting(
+				line, name,
+				"another name, as an earlier program has this "
+				"one");
 }
 
 /* "program NAME": begin a program. */
@@ -79,7 +80,7 @@ static void begin_program(struct np_words *line, struct cli_program_list *list)
 	struct cli_program *program;
 
 	if (line->n != 2)
-		refuse(line, "program", "one name after it");
+		fail_expecting(line, "program", "one name after it");
 	else
 		check_name(line, name, list);
 	if (!line->rc && list->n == NP_PAIRS_MAX_PROGRAMS)
@@ -108,7 +109,7 @@ static void parse_words(struct np_words *line, struct cli_words *out,
 	size_t n = line->n - 1;
 
 	if (out->n)
-		refuse(line, line->word[0], "once in a program");
+		fail_expecting(line, line->word[0], "once in a program");
 	else if (!n || n > max)
 		np_words_fail(line, -EINVAL,
 			      "\"%s\": expected 1 to %zu words after it",
@@ -132,7 +133,7 @@ static void parse_count(struct np_words *line, uint32_t *out, uint32_t max)
 	uint64_t count;
 
 	if (*out)
-		refuse(line, line->word[0], "once in a program");
+		fail_expecting(line, line->word[0], "once in a program");
 	count = np_words_count(line, 1, max);
 	if (!line->rc && (line->n != 2 || !count))
 		np_words_fail(line, -EINVAL,
@@ -145,10 +146,10 @@ static void parse_count(struct np_words *line, uint32_t *out, uint32_t max)
 static void parse_time(struct np_words *line, double *out_sec)
 {
 	if (!isnan(*out_sec))
-		refuse(line, line->word[0], "once in a program");
+		fail_expecting(line, line->word[0], "once in a program");
 	*out_sec = np_words_time(line, 1);
 	if (!line->rc && line->n != 2)
-		refuse(line, line->word[0], "one time after it");
+		fail_expecting(line, line->word[0], "one time after it");
 }
 
 /* "directory PATH", given once. */
@@ -157,11 +158,11 @@ static void parse_directory(struct np_words *line, char **out)
 	const char *path = np_words_at(line, 1);
 
 	if (*out)
-		refuse(line, "directory", "once in a program");
+		fail_expecting(line, "directory", "once in a program");
 	else if (line->n != 2)
-		refuse(line, "directory", "one path after it");
+		fail_expecting(line, "directory", "one path after it");
 	else if (*path != '/')
-		refuse(line, path, "an absolute path");
+		fail_expecting(line, path, "an absolute path");
 	if (line->rc)
 		return;
 	*out = strdup(path);
@@ -177,7 +178,8 @@ static void parse_line(struct np_words *line, struct cli_program_list *list)
 	if (np_words_is(line, 0, "program"))
 		begin_program(line, list);
 	else if (!last)
-		refuse(line, line->word[0], "program and its name first");
+		fail_expecting(line, line->word[0],
+			       "program and its name first");
 	else if (np_words_is(line, 0, "nodes"))
 		parse_count(line, &last->nodes, MAX_NODES);
 	else if (np_words_is(line, 0, "per-node"))
@@ -195,9 +197,10 @@ static void parse_line(struct np_words *line, struct cli_program_list *list)
 	else if (np_words_is(line, 0, "takes"))
 		parse_time(line, &last->takes_sec);
 	else
-		refuse(line, line->word[0],
-		       "program, nodes, per-node, directory, srun, run, "
-		       "longer, begins or takes");
+		fail_expecting(
+			line, line->word[0],
+			"program, nodes, per-node, directory, srun, run, "
+			"longer, begins or takes");
 }
 
 /* ---- the whole list ---- */
@@ -212,10 +215,11 @@ static void check_complete(struct np_words *end,
 	for (size_t i = 0; i < list->n; i++) {
 		end->line = list->program[i].line;
 		if (!list->program[i].nodes)
-			refuse(end, list->program[i].name, "a line with nodes");
+			fail_expecting(end, list->program[i].name,
+				       "a line with nodes");
 		if (!list->program[i].command.n)
-			refuse(end, list->program[i].name,
-			       "a line with run and the command");
+			fail_expecting(end, list->program[i].name,
+				       "a line with run and the command");
 	}
 }
 
