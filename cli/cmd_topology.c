@@ -93,7 +93,7 @@ static int find_or_add(char ***names, size_t *n, size_t most, const char *name,
 	return i == *n ? np_names_add(names, n, name) : 0;
 }
 
-/* Note a further leaf of a node. */
+/* Add the leaf of a further adapter of a node, unless the node has it. */
 static void add_other(struct cli_place *place, uint32_t leaf)
 {
 	if (leaf == place->leaf || place->n_others == CLI_PLACE_OTHERS)
@@ -105,8 +105,8 @@ static void add_other(struct cli_place *place, uint32_t leaf)
 }
 
 /*
- * A further adapter of a node that was found before: the leaf of the one whose
- * name comes first is that of the node, in whichever order the file has them.
+ * Add a further adapter of a node that was found before. The node is on the leaf
+ * of the adapter whose name comes first, whatever their order in the file.
  */
 static int add_adapter(struct cli_place *place, uint32_t leaf,
 		       const char *adapter)
@@ -192,58 +192,62 @@ static void copy_switch_name(const char *text, size_t len, char name[MAX_NAME])
 /* The description of an adapter inside a switch, which belongs to no node. */
 #define AGGREGATION "Mellanox Technologies Aggregation Node"
 
-/* Switches by their descriptions, and the one whose ports are being read. */
+/* The switches read so far, and the one whose ports are being read. */
 struct ib_switches {
-	struct np_index described; /* those that have nodes */
-	struct np_index named;	   /* the same, by their names here */
+	struct np_index described; /* switches with nodes, by description */
+	struct np_index named;	   /* the same, by name in the output */
 	struct np_index adapters;  /* of nodes, by their GUIDs */
 	struct np_index nodes;	   /* by the descriptions of adapters */
-	char name[MAX_NAME];	   /* "": none */
+	/* The current switch: */
+	char name[MAX_NAME]; /* "": none */
 	const char *description;
-	size_t len;
+	size_t len; /* of the description */
 	unsigned line;
 	bool has_nodes;
 };
 
-/* Start a switch. One whose description is empty has its GUID as a name. */
-static int begin_switch(struct ib_switches *s, const char *path, unsigned line,
-			const char *text, struct np_err *err)
+/* Begin a switch. If its description is empty, its GUID is its name. */
+static int begin_switch(struct ib_switches *switches, const char *path,
+			unsigned line, const char *text, struct np_err *err)
 {
 	const char *guid = strstr(text, "\"S-");
 
-	if (!find_description(text, &s->description, &s->len))
-		s->len = 0;
-	else if (!s->len && guid) {
-		s->description = guid + 1;
-		s->len = strcspn(guid + 1, "\"");
+	if (!find_description(text, &switches->description, &switches->len))
+		switches->len = 0;
+	else if (!switches->len && guid) {
+		switches->description = guid + 1;
+		switches->len = strcspn(guid + 1, "\"");
 	}
-	if (!s->len)
+	if (!switches->len)
 		return bad_line(err, path, line,
 				"a switch without a description, expected the "
 				"output of ibnetdiscover");
-	copy_switch_name(s->description, s->len, s->name);
-	s->line = line;
-	s->has_nodes = false;
+	copy_switch_name(switches->description, switches->len, switches->name);
+	switches->line = line;
+	switches->has_nodes = false;
 	return 0;
 }
 
 /*
- * Give a switch with nodes a name of its own. The modules of a director have
- * its name in common, as in "MF0;dir1:CS7500/L01/U1", so that the second and
- * all others are named by the whole description.
+ * Give a switch with nodes a unique name. All modules of a director have its
+ * name, as in "MF0;dir1:CS7500/L01/U1", so the second and further ones are named
+ * by their whole description.
  */
-static int name_switch(struct ib_switches *s, const char *path,
+static int name_switch(struct ib_switches *switches, const char *path,
 		       struct np_err *err)
 {
-	const char *semi = memchr(s->description, ';', s->len);
-	const char *text = semi ? semi + 1 : s->description;
-	size_t len = s->len - (size_t)(text - s->description), known;
+	const char *semi = memchr(switches->description, ';', switches->len);
+	const char *text = semi ? semi + 1 : switches->description;
+	size_t len = switches->len - (size_t)(text - switches->description),
+	       known;
 	uint32_t at;
 
-	if (np_index_find(&s->named, s->name, strlen(s->name)) != NP_NO_INDEX)
-		copy_name(s->name, text, len);
-	known = s->named.n;
-	at = np_index_add(&s->named, s->name, strlen(s->name));
+	if (np_index_find(&switches->named, switches->name,
+			  strlen(switches->name)) != NP_NO_INDEX)
+		copy_name(switches->name, text, len);
+	known = switches->named.n;
+	at = np_index_add(&switches->named, switches->name,
+			  strlen(switches->name));
 	if (at == NP_NO_INDEX)
 		return -ENOMEM;
 	return at == known ? 0 :
@@ -251,24 +255,24 @@ static int name_switch(struct ib_switches *s, const char *path,
 				     "%s:%u: a second switch with nodes is "
 				     "called %.60s: expected a name for each, "
 				     "as by ibnetdiscover --node-name-map",
-				     path, s->line, s->name);
+				     path, switches->line, switches->name);
 }
 
 /*
- * Hosts that nobody has named have the description of their adapter's model:
- * they would all become one node. Otherwise the description is the name of the
- * host and that of the adapter there, or the name of the host alone.
+ * Check that an adapter is described by the name of its host, alone or followed
+ * by the name of the adapter. If nobody has set descriptions, those of all hosts
+ * are the adapter's model, and all hosts would become one node.
  */
-static int check_adapter(struct ib_switches *s, const char *path,
+static int check_adapter(struct ib_switches *switches, const char *path,
 			 unsigned number, const char *line, const char *text,
 			 size_t len, struct np_err *err)
 {
 	const char *guid = strstr(line, "\"H-") + 1;
-	size_t n_adapters = s->adapters.n, n_nodes = s->nodes.n;
+	size_t n_adapters = switches->adapters.n, n_nodes = switches->nodes.n;
 	uint32_t adapter, node;
 
-	adapter = np_index_add(&s->adapters, guid, strcspn(guid, "\""));
-	node = np_index_add(&s->nodes, text, len);
+	adapter = np_index_add(&switches->adapters, guid, strcspn(guid, "\""));
+	node = np_index_add(&switches->nodes, text, len);
 	if (adapter == NP_NO_INDEX || node == NP_NO_INDEX)
 		return -ENOMEM;
 	if (adapter < n_adapters || node == n_nodes || !memchr(text, ' ', len))
@@ -285,14 +289,14 @@ static int check_adapter(struct ib_switches *s, const char *path,
  *
  *	[1] "H-0002..."[1](...)  # "n1 mlx5_0" lid 4
  *
- * Switches that nobody has named have the description of their model: they
- * would all become one.
+ * If nobody has set descriptions, those of all switches are their model, and all
+ * would become one switch, so this is an error.
  */
-static int add_ib_node(struct ib_switches *s, struct cli_places *places,
+static int add_ib_node(struct ib_switches *switches, struct cli_places *places,
 		       const char *path, unsigned number, const char *line,
 		       struct np_err *err)
 {
-	size_t known = s->described.n, len;
+	size_t known = switches->described.n, len;
 	char node[MAX_NAME], adapter[MAX_NAME];
 	const char *text, *port;
 	uint32_t at;
@@ -301,8 +305,9 @@ static int add_ib_node(struct ib_switches *s, struct cli_places *places,
 	if (!find_description(line, &text, &len) ||
 	    (len == strlen(AGGREGATION) && !strncmp(text, AGGREGATION, len)))
 		return 0;
-	if (!s->has_nodes) {
-		at = np_index_add(&s->described, s->description, s->len);
+	if (!switches->has_nodes) {
+		at = np_index_add(&switches->described, switches->description,
+				  switches->len);
 		if (at == NP_NO_INDEX)
 			return -ENOMEM;
 		if (at < known)
@@ -311,21 +316,22 @@ static int add_ib_node(struct ib_switches *s, struct cli_places *places,
 				"%s:%u: a second switch with nodes is "
 				"described as \"%.*s\": expected a name for "
 				"each, as by ibnetdiscover --node-name-map",
-				path, s->line, s->len > 60 ? 60 : (int)s->len,
-				s->description);
-		s->has_nodes = true;
-		rc = name_switch(s, path, err);
+				path, switches->line,
+				switches->len > 60 ? 60 : (int)switches->len,
+				switches->description);
+		switches->has_nodes = true;
+		rc = name_switch(switches, path, err);
 		if (rc)
 			return rc;
 	}
-	rc = check_adapter(s, path, number, line, text, len, err);
+	rc = check_adapter(switches, path, number, line, text, len, err);
 	if (rc)
 		return rc;
 	copy_name(node, text, strcspn(text, " \""));
 	port = strchr(strstr(line, "\"H-"), '[');
 	snprintf(adapter, sizeof(adapter), "%.*s %.*s", (int)len, text,
 		 port ? (int)strcspn(port, "]") : 0, port ? port : "");
-	return *node ? add_place(places, node, s->name, adapter) : 0;
+	return *node ? add_place(places, node, switches->name, adapter) : 0;
 }
 
 /*
@@ -335,7 +341,7 @@ static int add_ib_node(struct ib_switches *s, struct cli_places *places,
 int cli_places_ib(const char *path, struct cli_places *places,
 		  struct np_err *err)
 {
-	struct ib_switches s = { .name = "" };
+	struct ib_switches switches = { .name = "" };
 	char *text, *rest, *line;
 	unsigned line_no = 0;
 	size_t len;
@@ -346,16 +352,17 @@ int cli_places_ib(const char *path, struct cli_places *places,
 	for (rest = text; !rc && (line = strsep(&rest, "\n"));) {
 		line_no++;
 		if (!strncmp(line, "Switch", 6))
-			rc = begin_switch(&s, path, line_no, line, err);
+			rc = begin_switch(&switches, path, line_no, line, err);
 		else if (!strncmp(line, "Ca", 2) || !strncmp(line, "Rt", 2))
-			s.name[0] = '\0';
-		else if (*s.name && *line == '[' && strstr(line, "\"H-"))
-			rc = add_ib_node(&s, places, path, line_no, line, err);
+			switches.name[0] = '\0';
+		else if (*switches.name && *line == '[' && strstr(line, "\"H-"))
+			rc = add_ib_node(&switches, places, path, line_no, line,
+					 err);
 	}
-	np_index_free(&s.described);
-	np_index_free(&s.named);
-	np_index_free(&s.adapters);
-	np_index_free(&s.nodes);
+	np_index_free(&switches.described);
+	np_index_free(&switches.named);
+	np_index_free(&switches.adapters);
+	np_index_free(&switches.nodes);
 	free(text);
 	if (!rc && !places->n)
 		return np_errf(err, -EINVAL,
@@ -368,12 +375,12 @@ int cli_places_ib(const char *path, struct cli_places *places,
 /* ---- LLDP ---- */
 
 /*
- * Two formats of lldpctl are read. In "json" what has a name is an object under
- * this name, and several of a kind are an array of such objects. In "json0"
- * everything is an array of objects, and a name is a member of them.
+ * Two formats of lldpctl are read. In "json" a named item is a member with that
+ * name, and several items of a kind are an array of such members. In "json0"
+ * everything is an array of objects, each with its name as a member.
  */
 
-/* The first element of an array, or what is no array. */
+/* The first element of an array; any other value itself. */
 static json_object *first_of(json_object *list)
 {
 	return json_object_is_type(list, json_type_array) ?
@@ -394,13 +401,13 @@ static json_object *member_of(json_object *object, const char *key)
 }
 
 /*
- * False for a neighbour that says that it does something, and that this is
- * neither to bridge nor to route: another host, or the agent of an adapter.
+ * Whether a neighbour is a switch. It is not, but another host or the agent of
+ * an adapter, if it has enabled capabilities of which none is Bridge or Router.
  */
 static bool is_switch(json_object *chassis)
 {
 	json_object *list = member_of(chassis, "capability"), *one;
-	bool does_else = false;
+	bool has_other = false;
 	const char *type;
 
 	for (size_t i = 0; list; i++) {
@@ -416,15 +423,15 @@ static bool is_switch(json_object *chassis)
 			continue;
 		if (!strcmp(type, "Bridge") || !strcmp(type, "Router"))
 			return true;
-		does_else = true;
+		has_other = true;
 	}
-	return !does_else;
+	return !has_other;
 }
 
 /*
- * The switch's name, from "chassis": {"leaf0": {...}} or "chassis": [{"name":
- * [{"value": "leaf0"}], ...}]; where it has none, its id. NULL: neither, or the
- * neighbour is no switch.
+ * Return the name of the switch, from "chassis": {"leaf0": {...}} or "chassis":
+ * [{"name": [{"value": "leaf0"}], ...}], or else its id. Returns NULL if it has
+ * neither or is not a switch.
  */
 static const char *chassis_name(json_object *interface)
 {
@@ -630,7 +637,7 @@ static int add_latency(struct latencies *table, const char *line)
 	return 0;
 }
 
-/* Move the rows together, without the columns of nodes that do not exist. */
+/* Remove the unused columns, so that rows have table->n elements. */
 static void pack_rows(struct latencies *table)
 {
 	for (size_t i = 0; i < table->n; i++)
@@ -704,7 +711,7 @@ void cli_places_sort(struct cli_places *places)
 
 #define MAX_NAMES (16u * NP_HOSTLIST_MAX) /* of nodes in Slurm's topology */
 
-/* For assign_leaf(): a leaf switch of Slurm's, whose nodes are looked up. */
+/* Arguments of assign_leaf(): the leaf switch of Slurm whose nodes are read. */
 struct node_search {
 	const struct cli_places *places;
 	uint32_t leaf, *slurm_leaf;
@@ -749,7 +756,7 @@ static void find_slurm_leaves(const struct cli_places *places,
 				 &search);
 }
 
-/* Number of nodes that a leaf that was found and one of Slurm's both have. */
+/* How many nodes a leaf that was found has in common with one of Slurm's. */
 struct overlap {
 	uint32_t found, slurm; /* indices of the two leaves */
 	size_t n;
@@ -809,8 +816,8 @@ static int match_leaves(const struct cli_places *places,
 	size_t n = list && taken ? list_overlaps(places, slurm_leaf, list) : 0;
 	int rc = list && taken ? 0 : -ENOMEM;
 
-	for (uint32_t l = 0; l < places->n_leaves; l++)
-		match[l] = CLI_TOPOLOGY_NONE;
+	for (uint32_t leaf = 0; leaf < places->n_leaves; leaf++)
+		match[leaf] = CLI_TOPOLOGY_NONE;
 	if (n)
 		qsort(list, n, sizeof(*list), by_size);
 	for (size_t i = 0; i < n; i++)
@@ -872,7 +879,7 @@ static void store_pair(struct matrix *matrix, const struct np_report *report)
 	matrix->sec[report->pair.peer * matrix->n + report->rank] = *sec;
 }
 
-/* Take in what one of the probes reports. */
+/* Handle a report of a probe. */
 static void on_report(const struct np_report *report, void *arg)
 {
 	struct matrix *matrix = arg;
@@ -1046,7 +1053,7 @@ static int measure_places(const struct options *opt, struct cli_places *places,
 
 /* ---- Slurm's topology ---- */
 
-/* Check the lists of nodes in a file, which slurmctld forgives. */
+/* Check the lists of nodes in a file; slurmctld ignores invalid ones. */
 static int check_nodes(const struct np_topo *topo, const char *path,
 		       struct np_err *err)
 {
@@ -1064,8 +1071,8 @@ static int check_nodes(const struct np_topo *topo, const char *path,
 }
 
 /*
- * scontrol show topology prints nothing and succeeds, too, if slurmctld does not
- * answer (22.05).
+ * Whether slurmctld answers. In Slurm 22.05, scontrol show topology prints
+ * nothing and succeeds even if it does not.
  */
 static bool does_slurm_answer(void)
 {
@@ -1077,9 +1084,9 @@ static bool does_slurm_answer(void)
 }
 
 /*
- * Read Slurm's topology from a file, from that of a partition, NULL if it has
- * none of its own, or from scontrol, which may have none. *failed: it is not
- * known.
+ * Read Slurm's topology: from the file of --slurm, from the text of a partition
+ * (NULL: it has no topology of its own), or from scontrol. The cluster may have
+ * none. *failed is set if it is not known, because slurmctld does not answer.
  */
 static int read_slurm(const struct options *opt, const char *partition,
 		      struct np_topo *topo, bool *failed, struct np_err *err)
@@ -1120,7 +1127,7 @@ static int read_slurm(const struct options *opt, const char *partition,
 	return rc;
 }
 
-/* ---- hosts that are no nodes of Slurm ---- */
+/* ---- hosts that are not nodes of Slurm ---- */
 
 /* Add a name to an index of names. */
 static int add_known(void *known, const char *name)
@@ -1136,7 +1143,7 @@ static int read_nodes(struct np_index *known)
 	char *text = malloc(MAX_TOPOLOGY);
 	int rc = text ? 0 : -ENOMEM;
 
-	/* Without Slurm, and with half of its answer, all hosts count. */
+	/* If Slurm's nodes are not all known, no host is excluded. */
 	if (!rc && !cli_spawn(all_nodes, 10, text, MAX_TOPOLOGY))
 		rc = strlen(text) + 1 < MAX_TOPOLOGY ?
 			     np_hostlist_each(text, add_known, known) :
@@ -1162,9 +1169,9 @@ static bool knows_any(const struct np_index *known,
 }
 
 /*
- * Remove the hosts that are no nodes of Slurm, such as file servers, which are
- * on the same network. If that is all of them, they have other names there than
- * in Slurm; then none is removed. Sets *n to their number, and one to the name
+ * Remove the hosts that are not nodes of Slurm, such as file servers on the same
+ * network. If none is a node of Slurm, nodes have other names in Slurm, and no
+ * host is removed. Sets *n to the number of hosts removed, and one to the name
  * of the first. Returns 0 or -ENOMEM.
  */
 static int remove_others(struct cli_places *places, size_t *n,
@@ -1208,7 +1215,7 @@ static size_t stem_length(const char *name)
 	return at;
 }
 
-/* Is b the name that follows a, with a number of the same width? */
+/* Whether the number at the end of b is one more than that of a. */
 static bool is_next_name(const char *a, const char *b)
 {
 	size_t at = stem_length(a);
@@ -1255,20 +1262,17 @@ struct comparison {
 	const struct cli_places *found;
 	const struct np_topo *slurm;
 	uint32_t *slurm_leaf, *match; /* from cli_places_compare() */
-	/*
-	 * Of each leaf that was found: Slurm's name of it, or else the name it
-	 * was found by.
-	 */
+	/* Name of each leaf that was found: Slurm's, or else the one found. */
 	char **name;
 	size_t n_names;
 	bool slurm_failed;	 /* it did not answer */
-	size_t n_others;	 /* hosts that are no nodes of Slurm */
+	size_t n_others;	 /* excluded hosts: not nodes of Slurm */
 	char other[MAX_NAME];	 /* one of them */
 	struct np_index missing; /* nodes of Slurm's topology not found */
 	char first_missing[MAX_NAME];
 };
 
-/* Note a node of Slurm's topology that was not found. */
+/* Add a node of Slurm's topology to the missing ones if it was not found. */
 static int add_missing(void *arg, const char *name)
 {
 	struct comparison *cmp = arg;
@@ -1284,13 +1288,13 @@ static int add_missing(void *arg, const char *name)
 
 static void find_missing(struct comparison *cmp)
 {
-	for (size_t l = 0; l < cmp->slurm->n; l++)
-		if (np_hostlist_each(cmp->slurm->leaf[l].nodes, add_missing,
+	for (size_t leaf = 0; leaf < cmp->slurm->n; leaf++)
+		if (np_hostlist_each(cmp->slurm->leaf[leaf].nodes, add_missing,
 				     cmp))
-			return; /* noted so far */
+			return; /* those so far are printed */
 }
 
-/* A node that is down is not found, either. */
+/* Print the missing nodes; those that are down are missing, too. */
 static void print_missing(const struct comparison *cmp, const char *before)
 {
 	size_t n = cmp->missing.n;
@@ -1303,15 +1307,15 @@ static void print_missing(const struct comparison *cmp, const char *before)
 
 #define MAX_LEAF_NAME 256
 
-/* Is a name that of an earlier leaf, or Slurm's of any? */
+/* Whether an earlier leaf has this name, or Slurm has it for any leaf. */
 static bool is_taken(const struct comparison *cmp, const char *name)
 {
 	for (size_t i = 0; i < cmp->n_names; i++)
 		if (!strcmp(cmp->name[i], name))
 			return true;
-	for (uint32_t l = 0; l < cmp->found->n_leaves; l++)
-		if (cmp->match[l] != CLI_TOPOLOGY_NONE &&
-		    !strcmp(cmp->slurm->leaf[cmp->match[l]].name, name))
+	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++)
+		if (cmp->match[leaf] != CLI_TOPOLOGY_NONE &&
+		    !strcmp(cmp->slurm->leaf[cmp->match[leaf]].name, name))
 			return true;
 	return false;
 }
@@ -1326,36 +1330,36 @@ static void make_unique(const struct comparison *cmp, const char *base,
 }
 
 /*
- * Slurm may have the name of a leaf for another one, as when two are swapped.
- * Returns 0 or -ENOMEM.
+ * Set the names of the leaves. Slurm may use the name of one for another one,
+ * for example if two are swapped. Returns 0 or -ENOMEM.
  */
 static int set_names(struct comparison *cmp)
 {
 	int rc = 0;
 
-	for (uint32_t l = 0; !rc && l < cmp->found->n_leaves; l++) {
+	for (uint32_t leaf = 0; !rc && leaf < cmp->found->n_leaves; leaf++) {
 		char name[MAX_LEAF_NAME];
 
-		if (cmp->match[l] == CLI_TOPOLOGY_NONE)
-			make_unique(cmp, cmp->found->leaf[l], name);
+		if (cmp->match[leaf] == CLI_TOPOLOGY_NONE)
+			make_unique(cmp, cmp->found->leaf[leaf], name);
 		else
 			snprintf(name, sizeof(name), "%s",
-				 cmp->slurm->leaf[cmp->match[l]].name);
+				 cmp->slurm->leaf[cmp->match[leaf]].name);
 		rc = np_names_add(&cmp->name, &cmp->n_names, name);
 	}
 	return rc;
 }
 
-static const char *leaf_name(const struct comparison *cmp, uint32_t l)
+static const char *leaf_name(const struct comparison *cmp, uint32_t leaf)
 {
-	return cmp->name[l];
+	return cmp->name[leaf];
 }
 
-/* False for a switch to which only second adapters are connected. */
-static bool has_nodes(const struct cli_places *places, uint32_t l)
+/* Whether any node is on this leaf, not only a further adapter of one. */
+static bool has_nodes(const struct cli_places *places, uint32_t leaf)
 {
 	for (size_t i = 0; i < places->n; i++)
-		if (places->place[i].leaf == l)
+		if (places->place[i].leaf == leaf)
 			return true;
 	return false;
 }
@@ -1365,8 +1369,8 @@ static size_t count_leaves(const struct cli_places *places)
 {
 	size_t n = 0;
 
-	for (uint32_t l = 0; l < places->n_leaves; l++)
-		n += has_nodes(places, l);
+	for (uint32_t leaf = 0; leaf < places->n_leaves; leaf++)
+		n += has_nodes(places, leaf);
 	return n;
 }
 
@@ -1375,9 +1379,9 @@ static void print_leaf_names(const struct comparison *cmp)
 {
 	const char *comma = "";
 
-	for (uint32_t l = 0; l < cmp->found->n_leaves; l++)
-		if (has_nodes(cmp->found, l)) {
-			printf("%s%s", comma, leaf_name(cmp, l));
+	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++)
+		if (has_nodes(cmp->found, leaf)) {
+			printf("%s%s", comma, leaf_name(cmp, leaf));
 			comma = ",";
 		}
 }
@@ -1388,11 +1392,11 @@ static void print_conf(const struct comparison *cmp)
 	char top[MAX_LEAF_NAME];
 
 	print_missing(cmp, "# ");
-	for (uint32_t l = 0; l < cmp->found->n_leaves; l++) {
-		if (!has_nodes(cmp->found, l))
+	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++) {
+		if (!has_nodes(cmp->found, leaf))
 			continue;
-		printf("SwitchName=%s Nodes=", leaf_name(cmp, l));
-		print_nodes(stdout, cmp->found, l);
+		printf("SwitchName=%s Nodes=", leaf_name(cmp, leaf));
+		print_nodes(stdout, cmp->found, leaf);
 		putchar('\n');
 	}
 	if (count_leaves(cmp->found) < 2)
@@ -1411,12 +1415,12 @@ static void print_yaml(const struct comparison *cmp)
 	print_missing(cmp, "# ");
 	puts("- topology: default\n  cluster_default: true\n  tree:\n"
 	     "    switches:");
-	for (uint32_t l = 0; l < cmp->found->n_leaves; l++) {
-		if (!has_nodes(cmp->found, l))
+	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++) {
+		if (!has_nodes(cmp->found, leaf))
 			continue;
 		printf("      - switch: \"%s\"\n        nodes: \"",
-		       leaf_name(cmp, l));
-		print_nodes(stdout, cmp->found, l);
+		       leaf_name(cmp, leaf));
+		print_nodes(stdout, cmp->found, leaf);
 		puts("\"");
 	}
 	if (count_leaves(cmp->found) < 2)
@@ -1442,12 +1446,12 @@ static void print_found_leaves(const struct comparison *cmp)
 	if (places->within > 0 && places->between > 0)
 		printf(", %s between", cli_sec(places->between, between));
 	puts("");
-	for (uint32_t l = 0; l < places->n_leaves; l++) {
-		if (!has_nodes(places, l))
+	for (uint32_t leaf = 0; leaf < places->n_leaves; leaf++) {
+		if (!has_nodes(places, leaf))
 			continue;
-		printf("  %-20s ", leaf_name(cmp, l));
-		print_nodes(stdout, places, l);
-		puts(cmp->slurm->n && cmp->match[l] == CLI_TOPOLOGY_NONE ?
+		printf("  %-20s ", leaf_name(cmp, leaf));
+		print_nodes(stdout, places, leaf);
+		puts(cmp->slurm->n && cmp->match[leaf] == CLI_TOPOLOGY_NONE ?
 			     "  (not in Slurm's topology)" :
 			     "");
 	}
@@ -1497,9 +1501,9 @@ static size_t count_slurm_leaves(const struct comparison *cmp)
 {
 	size_t n = 0;
 
-	for (uint32_t l = 0; l < cmp->slurm->n; l++)
+	for (uint32_t leaf = 0; leaf < cmp->slurm->n; leaf++)
 		for (size_t i = 0; i < cmp->found->n; i++)
-			if (cmp->slurm_leaf[i] == l) {
+			if (cmp->slurm_leaf[i] == leaf) {
 				n++;
 				break;
 			}
@@ -1507,9 +1511,9 @@ static size_t count_slurm_leaves(const struct comparison *cmp)
 }
 
 /*
- * If all latencies form one group where Slurm has several leaf switches, the
- * path over other switches probably takes hardly longer. That Slurm is wrong
- * about all nodes is less likely.
+ * Whether the latencies show nothing. If all nodes form one group although Slurm
+ * has several leaf switches, the path over other switches probably takes hardly
+ * longer; that Slurm is wrong about all nodes is less likely.
  */
 static bool is_undecided(const struct comparison *cmp)
 {
@@ -1541,7 +1545,7 @@ static int print_comparison(const struct comparison *cmp, long misplaced)
 	print_found_leaves(cmp);
 	print_second_leaves(cmp);
 	if (cmp->n_others)
-		printf("%zu host%s left out, because Slurm does not have %s: "
+		printf("%zu host%s excluded, because Slurm does not have %s: "
 		       "%s%s\n",
 		       cmp->n_others, cli_plural_s(cmp->n_others),
 		       cmp->n_others == 1 ? "it" : "them", cmp->other,
@@ -1641,7 +1645,7 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
-/* One method is used: the one of an option, or else a measurement. */
+/* The places come from the method of an option, or else from a measurement. */
 static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct options opt = { .times = 0 };
@@ -1685,7 +1689,7 @@ const struct cli_cmd cmd_topology = {
 		"[--write=conf|yaml]",
 	.help = "check Slurm's topology: which node is on which leaf switch",
 	.text = "Finds which nodes share a leaf switch and compares that with Slurm's topology;\n"
-		"it lists the nodes that Slurm has on another switch.  Inside an allocation it\n"
+		"it lists the nodes that Slurm has on another switch. Inside an allocation it\n"
 		"measures the latency between every two nodes, one pair after the other, while\n"
 		"the nodes should be otherwise idle (salloc -N64 --exclusive netprof topology).\n"
 		"The exit status is 1 if Slurm's topology differs or is missing.\n\n"

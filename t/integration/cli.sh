@@ -1289,7 +1289,7 @@ test_topology_is_compared_for_the_nodes_that_slurm_has() {
 		>"$S/bin/scontrol"
 	chmod 755 "$S/bin/sinfo" "$S/bin/scontrol"
 	run netprof topology --ibnetdiscover="$S/fabric"
-	equal "hosts" "$RC $(tail -n 2 <<<"$OUT")" "0 2 hosts left out, because Slurm does not \
+	equal "hosts" "$RC $(tail -n 2 <<<"$OUT")" "0 2 hosts excluded, because Slurm does not \
 have them: mds1 and others
 Slurm's topology agrees."
 	sed -i 's/=y Level=0 Nodes=n3/=y Level=0 Nodes=n[3-5]/' "$S/bin/scontrol"
