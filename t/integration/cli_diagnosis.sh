@@ -1,5 +1,5 @@
-# Answers about jobs that were not flagged, from Slurm's accounting and a
-# metrics server.  Needs no cluster; also runs alone:
+# Diagnosis of jobs, flagged or not, from Slurm's accounting and a metrics server.
+# Needs no cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_diagnosis.sh
 # shellcheck shell=bash
@@ -67,7 +67,7 @@ serve_also() { # < ROWS
 	METRICS=$S/metrics serve
 }
 
-# The neighbour of job 137 sends nothing, but for 100 s; that of job 127 never sends.
+# The neighbour of job 137 sends for 100 s only; that of job 127 never sends.
 test_unusual_parts_of_a_run_have_a_place_and_neighbours() {
 	cp "$H/metrics.txt" "$S/metrics"
 	printf '%s\n' 'node_network_receive_bytes_total n2 1764015100 1764015200 4e10' \
@@ -259,7 +259,7 @@ some_runs() { # NAME COMMAND [NAME COMMAND]
 
 explain_run() { netprof explain --accounting="$S/runs" --metrics-url=none 113 "$@"; }
 
-test_runs_are_compared_by_command_where_the_name_does_not_tell() {
+test_runs_are_compared_by_command_if_the_name_is_of_no_use() {
 	local what
 	compared() { explain_run | one_line | grep -o 'Compared .*'; }
 	some_runs fft 'sbatch fft.sh %d'
@@ -358,7 +358,7 @@ test_a_requeued_job_counts_from_its_last_start() {
 }
 
 # sacct has no filter for commands.
-test_runs_of_any_name_are_asked_for_if_their_command_matters() {
+test_runs_of_any_name_are_queried_if_commands_are_compared() {
 	some_runs 'fft-%d' 'sbatch -J fft-%d run.sh'
 	fake_slurm none "$S/runs"
 	contains live "$(netprof explain --metrics-url=none 113 | one_line)" \
@@ -402,8 +402,8 @@ explain_measured() { # OPTIONS
 		--metrics-url=none 4000 "$@"
 }
 
-# No other run had neighbours, so that the probes decide.
-test_explain_hears_the_probes_of_a_measured_job() {
+# No other run had neighbours, so only the probes can show their effect.
+test_explain_uses_the_probes_of_a_measured_job() {
 	setup_measured
 	answer() {
 		explain_measured --json | jq -c '.accounting | [.verdict, (.causes[] |
@@ -432,8 +432,8 @@ long_job() { # FACTOR
 		"$run" >"$S/run" && mv "$S/run" "$run"
 }
 
-# Only 6 % of its time, so that few of all its probes were delayed.  That the run took
-# as much longer is no proof.
+# The slow part is 6 % of the run, so few of its probes were delayed. The longer run time
+# alone does not prove that the network was the cause.
 test_a_slow_quarter_of_an_hour_in_a_long_run_shows() {
 	local answer='.accounting | [(.causes[] | select(.cause == "network") |
 			.sec.mean > 300, .confidence > 0.5), .probes_delayed < 0.1,
@@ -486,7 +486,7 @@ test_without_a_metrics_server_it_says_what_is_missing() {
 	golden history-no-metrics.txt explain 125
 }
 
-# With an unusable server the output is still printed, and says why.
+# If the server is unusable, the output is still printed and says why.
 test_a_failing_metrics_server_affects_only_the_metrics() {
 	local mode
 	for mode in html error refuse huge token gaps renamed 404 302 500 503 million; do
@@ -543,7 +543,7 @@ test_a_server_that_hangs_is_given_up_after_its_timeout() {
 	contains hang "$(one_line <"$S/out")" 'no response within 0.3 s \(MetricsTimeout\)'
 }
 
-# Of Slingshot the counters of cxi devices, of Omnistat those of any network.
+# For Slingshot these are counters of cxi devices, for Omnistat those of any network.
 test_tables_of_other_exporters_replace_the_metrics_of_node_exporter() {
 	local exporter METRICS=$S/table
 	for exporter in slingshot omnistat infiniband; do
@@ -567,7 +567,7 @@ test_tables_of_other_exporters_replace_the_metrics_of_node_exporter() {
 	done
 }
 
-# An authority in DIR, which signed a server's certificate and a client's.
+# Make an authority in DIR, and certificates of a server and a client signed by it.
 make_certificates() { # DIR
 	local name
 	mkdir "$1"
@@ -606,7 +606,7 @@ test_a_token_goes_to_the_server() {
 	contains "with the token" "$(NETPROF_CONF=$S/conf explain 127)" 'It was not the'
 }
 
-# Of job 125; usually n0 is not throttled, and reads 1 MB/s.
+# Rows METRIC USUAL,DURING of n0, where job 125 ran in the second period.
 test_throttling_disks_nfs_and_load_are_shown_if_they_are_unusual() {
 	local at=1764009297 end=1764010140 metric usual METRICS=$S/table
 	cp "$H/metrics.txt" "$S/table"
@@ -686,8 +686,8 @@ fake_slurm() { # PRIVATE-DATA [ACCOUNTING]
 	chmod 755 "$S/bin/sacct" "$S/bin/scontrol"
 }
 
-# As sacct before 21.08; where one column is unknown, it prints no row.
-test_sacct_without_commands_is_asked_for_less() {
+# sacct before 21.08 has no column SubmitLine, and fails if a column is unknown.
+test_sacct_without_submit_lines_is_queried_again_without_them() {
 	cut -d'|' -f1-14 "$H/accounting.txt" >"$S/old"
 	fake_slurm none "$S/old"
 	sed -i '3i case "$*" in *SubmitLine*) exit 1 ;; esac' "$S/bin/sacct"
@@ -699,7 +699,7 @@ test_sacct_without_commands_is_asked_for_less() {
 	contains "it always fails" "$RC $ERR" '^1 .*job 125 was not found: .*accounting .sacct failed; run it by hand to see why'
 }
 
-# scontrol cuts them at a length that the user may have set.
+# scontrol cuts lines at SLURM_TOPO_LEN, which the user may have set.
 test_the_lines_of_the_topology_are_whole() {
 	fake_slurm none
 	sed -i "s|cat '\(.*topology.txt\)'|cut -c \"-\${SLURM_TOPO_LEN:-4096}\" '\1'|" "$S/bin/scontrol"
@@ -735,7 +735,7 @@ test_private_jobs_have_no_names() {
 	contains "and why" "$out" 'other users are private .PrivateData., so they have no names: scontrol failed'
 }
 
-# The owner of a file with the accounting has seen all of it.
+# The owner of a file with the accounting may see all of its jobs.
 test_jobs_of_a_file_are_private_too() {
 	local file=(--accounting="$S/accounting.txt" --metrics-url=none 125)
 	local who=(setpriv --reuid=12345 --regid=12345 --clear-groups env)
@@ -751,7 +751,7 @@ test_jobs_of_a_file_are_private_too() {
 	contains "its owner" "$(as_other)" '^126 +halo +bob'
 }
 
-# root, the owner of a file and operators of Slurm do.
+# root, the owner of a file and operators of Slurm have it.
 test_blame_needs_the_right_to_see_the_jobs_of_others() {
 	local user
 	[ "$MY_UID" = 0 ] || skip "another user needs root"
