@@ -130,24 +130,19 @@ static const struct program steady = {
 		"silent", 120, 0, { 0, 0 }, { 1, 0 }, 0, 0 \
 	}
 
+/* clang-format off */
 static const struct {
 	struct program g;
 	size_t n_runs;
 	enum np_one_run_verdict verdict;
 	double within; /* of 1 + slowdown, every level; 0: not asked */
 } rows[] = {
-	{ { "steady, two minutes", 120, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 },
-	  2,
-	  NP_ONE_RUN_USABLE,
-	  0.03 },
-	{ { "not slowed at all", 120, 0, { 1e6, 0 }, { 0, 0 }, 0, 0.01 },
-	  2,
-	  NP_ONE_RUN_USABLE,
-	  0.03 },
-	{ { "drift to a third", 120, 0, { 1e6, 0 }, { 1, 0 }, -1.1, 0.01 },
-	  2,
-	  NP_ONE_RUN_USABLE,
-	  0.03 },
+	{ { "steady, two minutes", 120, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 }, 2,
+	  NP_ONE_RUN_USABLE, 0.03 },
+	{ { "not slowed at all", 120, 0, { 1e6, 0 }, { 0, 0 }, 0, 0.01 }, 2,
+	  NP_ONE_RUN_USABLE, 0.03 },
+	{ { "drift to a third", 120, 0, { 1e6, 0 }, { 1, 0 }, -1.1, 0.01 }, 2,
+	  NP_ONE_RUN_USABLE, 0.03 },
 	{ { "two phases of a minute",
 	    1800,
 	    60,
@@ -167,13 +162,9 @@ static const struct {
 	  NP_ONE_RUN_USABLE,
 	  0.03 },
 	{ { "ends early, eight times", 30, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 },
-	  8,
-	  NP_ONE_RUN_USABLE,
-	  0.03 },
-	{ { "ends early, once", 12, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 },
-	  1,
-	  NP_ONE_RUN_FEW,
-	  0 },
+	  8, NP_ONE_RUN_USABLE, 0.03 },
+	{ { "ends early, once", 12, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 }, 1,
+	  NP_ONE_RUN_FEW, 0 },
 	{ RESTLESS, 1, NP_ONE_RUN_RESTLESS, 0 },
 	{ { "bursts far shorter than intervals",
 	    120,
@@ -187,6 +178,7 @@ static const struct {
 	  0.05 },
 	{ SILENT, 1, NP_ONE_RUN_SILENT, 0 },
 };
+/* clang-format on */
 
 T_TEST("programs have the curve that they have")
 {

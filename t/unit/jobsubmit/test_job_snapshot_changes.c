@@ -8,39 +8,29 @@
 #define ALL NP_CHANGE_ALL
 
 /* Job 7 stands as NOTE says, or as somebody changed it; a job 9 as well. */
+/* clang-format off */
 static const struct {
 	const char *name, *exc; /* what stands there now */
 	struct np_change change[2];
 	const char *user;
 } changes[] = {
-	{ "his new list",
-	  "n[0-3,9]",
-	  { { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } },
-	  "n9" },
-	{ "his list with some of ours",
-	  "n[0-3]",
+	{ "his new list", "n[0-3,9]",
+	  { { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n9" },
+	{ "his list with some of ours", "n[0-3]",
 	  { { 7, ALL, SOME_UID, (char *)"n[0-1]", (char *)"n[0-1],n[0-3]" } },
 	  "n[0-1]" },
-	{ "an administrator's",
-	  "n[0-3,9]",
-	  { { 7, ALL, 0, (char *)"n9", (char *)"n9,n[0-3]" } },
-	  "n9" },
-	{ "no list any more",
-	  "n[0-3]",
-	  { { 7, ALL, SOME_UID, (char *)"", (char *)"n[0-3]" } },
-	  "" },
-	{ "somebody else's: Slurm refused it",
-	  "n[0-3,8]",
+	{ "an administrator's", "n[0-3,9]",
+	  { { 7, ALL, 0, (char *)"n9", (char *)"n9,n[0-3]" } }, "n9" },
+	{ "no list any more", "n[0-3]",
+	  { { 7, ALL, SOME_UID, (char *)"", (char *)"n[0-3]" } }, "" },
+	{ "somebody else's: Slurm refused it", "n[0-3,8]",
 	  { { 7, ALL, SOME_UID + 1, (char *)"n9", (char *)"n9,n[0-3]" } },
 	  "n8" },
-	{ "somebody else says it is ours",
-	  "n[0-3,8]",
+	{ "somebody else says it is ours", "n[0-3,8]",
 	  { { 7, ALL, SOME_UID + 1, (char *)"n[0-3,8]", (char *)"n[0-3,8]" } },
 	  "n8" },
-	{ "his own that Slurm refused",
-	  "n[0-3,8]",
-	  { { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } },
-	  "n8" },
+	{ "his own that Slurm refused", "n[0-3,8]",
+	  { { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n8" },
 	{ "two, the last one counts",
 	  "n[0-3,9]",
 	  { { 7, ALL, SOME_UID, (char *)"n5", (char *)"n5,n[0-3]" },
@@ -51,15 +41,12 @@ static const struct {
 	  { { 7, ALL, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
 	    { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } },
 	  "n1" },
-	{ "of another job",
-	  "n[0-3]",
-	  { { 8, ALL, SOME_UID, (char *)"n1", (char *)"n[0-3]" } },
-	  "" },
-	{ "a list that is none",
-	  "n[0-3,8]",
-	  { { 7, ALL, SOME_UID, (char *)"n[3-1]", (char *)"n[3-1]" } },
-	  "n8" },
+	{ "of another job", "n[0-3]",
+	  { { 8, ALL, SOME_UID, (char *)"n1", (char *)"n[0-3]" } }, "" },
+	{ "a list that is none", "n[0-3,8]",
+	  { { 7, ALL, SOME_UID, (char *)"n[3-1]", (char *)"n[3-1]" } }, "n8" },
 };
+/* clang-format on */
 
 T_TEST("a change counts if Slurm made it")
 {
@@ -89,24 +76,20 @@ T_TEST("a change counts if Slurm made it")
 }
 
 /* Of array 7: the record, with task 3 in it, and task 2, split off as 9. */
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct np_change change;
 	const char *of_record, *of_task; /* user's part */
 } arrays[] = {
 	{ "of the array",
-	  { 7, ALL, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
-	  "n1",
-	  "n1" },
-	{ "of one task",
-	  { 7, 2, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
-	  "",
-	  "n1" },
+	  { 7, ALL, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" }, "n1", "n1" },
+	{ "of one task", { 7, 2, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
+	  "", "n1" },
 	{ "of a task by its own number",
-	  { 9, ALL, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
-	  "",
-	  "n1" },
+	  { 9, ALL, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" }, "", "n1" },
 };
+/* clang-format on */
 
 T_TEST("changes of arrays and of tasks")
 {
@@ -136,6 +119,7 @@ T_TEST("changes of arrays and of tasks")
 	}
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	int64_t eligible; /* what stands there now */
@@ -173,6 +157,7 @@ static const struct {
 	    .passed_on_begin_sec = LATER + 9 },
 	  LATER - 30 },
 };
+/* clang-format on */
 
 T_TEST("changes of the begin time")
 {

@@ -20,6 +20,7 @@ struct row {
 
 #define DONE 0, NP_RUN_COMPLETE, 0, 0
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct row run[MAX];
@@ -27,44 +28,27 @@ static const struct {
 } cases_of[] = {
 	{ "nothing yet", { { 0 } }, 0, 0, 0 },
 	{ "a run alone and one under a level",
-	  { { NULL, NULL, "f", 10, DONE }, { "c7", "leaf", "f", 20, DONE } },
-	  1,
-	  0,
-	  1 },
+	  { { NULL, NULL, "f", 10, DONE }, { "c7", "leaf", "f", 20, DONE } }, 1,
+	  0, 1 },
 	{ "another workload", { { NULL, NULL, "g", 10, DONE } }, 0, 0, 0 },
 	{ "a level on the same nodes does not count",
-	  { { "c7", "node", "f", 20, DONE } },
-	  0,
-	  0,
-	  0 },
+	  { { "c7", "node", "f", 20, DONE } }, 0, 0, 0 },
 	{ "an unknown level", { { "c3", "leaf", "f", 20, DONE } }, 0, 0, 0 },
 	{ "a run that failed",
-	  { { NULL, NULL, "f", 10, 1, NP_RUN_COMPLETE, 0, 0 } },
-	  0,
-	  0,
-	  0 },
+	  { { NULL, NULL, "f", 10, 1, NP_RUN_COMPLETE, 0, 0 } }, 0, 0, 0 },
 	{ "a run with neighbours",
-	  { { "c0", "leaf", "f", 10, 0, NP_RUN_COMPLETE, 0, 1 } },
-	  0,
-	  0,
-	  0 },
+	  { { "c0", "leaf", "f", 10, 0, NP_RUN_COMPLETE, 0, 1 } }, 0, 0, 0 },
 	{ "a run that was cut counts by its exit code",
-	  { { "c0", "leaf", "f", 10, 0, NP_RUN_CUT, 0, 0 } },
-	  0,
-	  1,
-	  0 },
+	  { { "c0", "leaf", "f", 10, 0, NP_RUN_CUT, 0, 0 } }, 0, 1, 0 },
 	{ "one that is under way is taken",
-	  { { "c0", "leaf", "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 5, 0 } },
-	  0,
-	  1,
+	  { { "c0", "leaf", "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 5, 0 } }, 0, 1,
 	  0 },
 	{ "one whose writer died is not",
-	  { { "c0", "leaf", "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 500, 0 } },
-	  0,
-	  0,
-	  0 },
+	  { { "c0", "leaf", "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 500, 0 } }, 0,
+	  0, 0 },
 	{ "no fingerprint", { { NULL, NULL, NULL, 10, DONE } }, 0, 0, 0 },
 };
+/* clang-format on */
 
 static struct np_record *record(const struct row *w)
 {
@@ -154,6 +138,7 @@ T_TEST("runs under way count, but have no time yet")
 	np_runs_free(&runs);
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct row run[MAX];
@@ -161,8 +146,7 @@ static const struct {
 } workloads[] = {
 	{ "none", { { 0 } }, NULL },
 	{ "the newest of equals",
-	  { { NULL, NULL, "a", 9, DONE }, { NULL, NULL, "b", 9, DONE } },
-	  "a" },
+	  { { NULL, NULL, "a", 9, DONE }, { NULL, NULL, "b", 9, DONE } }, "a" },
 	{ "more runs",
 	  { { NULL, NULL, "a", 9, DONE },
 	    { NULL, NULL, "b", 9, DONE },
@@ -180,9 +164,9 @@ static const struct {
 	    { "c4", "leaf", "b", 9, DONE } },
 	  "b" },
 	{ "failures do not count",
-	  { { NULL, NULL, "a", 9, 1, NP_RUN_COMPLETE, 0, 0 } },
-	  NULL },
+	  { { NULL, NULL, "a", 9, 1, NP_RUN_COMPLETE, 0, 0 } }, NULL },
 };
+/* clang-format on */
 
 T_TEST("the workload that is furthest is gone on with")
 {
