@@ -292,103 +292,76 @@ const char *np_signal_name(enum np_signal signal)
 	"sum by ($label) (rate(" metric "{$nodes,device!~\"dm-.*|md.*\"}" \
 	"[$window]))"
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	const char *expression[NP_N_SIGNALS];
 } tables[] = {
-	{
-		"node_exporter",
-		{
-			[NP_SIGNAL_TRAFFIC] =
-				NIC_RATE("node_network_receive_bytes_total") " + " NIC_RATE(
-					"node_network_transmit_bytes_total"),
-			[NP_SIGNAL_CPU_WAIT] =
-				MAX_RATE("node_pressure_cpu_waiting_seconds_"
-					 "total"),
-			[NP_SIGNAL_STEAL] =
-				"avg by ($label) (rate(node_cpu_seconds_total"
-				"{$nodes,mode=\"steal\"}[$window]))",
-			[NP_SIGNAL_CLOCK] =
-				"avg by ($label) (avg_over_time("
-				"node_cpu_scaling_frequency_hertz{$nodes}"
-				"[$window]))",
-			[NP_SIGNAL_MEMORY_WAIT] =
-				MAX_RATE("node_pressure_memory_waiting_"
-					 "seconds_total"),
-			[NP_SIGNAL_SWAP] = RATE("node_vmstat_pswpin") " + " RATE(
-				"node_vmstat_pswpout"),
-			[NP_SIGNAL_IO_WAIT] =
-				MAX_RATE("node_pressure_io_waiting_seconds_"
-					 "total"),
-			[NP_SIGNAL_NFS] =
-				RATE("node_nfs_rpc_retransmissions_total"),
-			[NP_SIGNAL_NIC_ERRORS] =
-				NIC_RATE("node_network_receive_errs_total") " + " NIC_RATE("node_network_transmit_errs_total") " + " NIC_RATE(
-					"node_network_receive_drop_total") " + " NIC_RATE("node_network_transmit_drop_total"),
-			[NP_SIGNAL_LINK_SPEED] =
-				"sum by ($label) (avg_over_time("
-				"node_network_speed_bytes{$nodes,device!~\"lo|"
-				"bond.*|br.*|docker.*|veth.*|virbr.*\"}"
-				"[$window]))",
-			[NP_SIGNAL_RETRANSMITS] =
-				RATE("node_netstat_Tcp_RetransSegs"),
-			[NP_SIGNAL_CLOCK_SKEW] =
-				"max by ($label) (node_time_seconds{$nodes} - "
-				"timestamp(node_time_seconds{$nodes}))",
-			[NP_SIGNAL_THROTTLING] =
-				RATE("node_cpu_core_throttles_total") " + " RATE(
-					"node_cpu_package_throttles_total"),
-			[NP_SIGNAL_DISK] =
-				DISK_RATE("node_disk_read_bytes_total") " + " DISK_RATE(
-					"node_disk_written_bytes_total"),
-			[NP_SIGNAL_NFS_CALLS] = RATE("node_nfs_rpcs_total"),
-			[NP_SIGNAL_LOAD] = "max by ($label) (avg_over_time("
-					   "node_load1{$nodes}[$window]))",
-		},
-	},
-	{
-		"infiniband", /* the collector of that name in node_exporter */
-		{
-			[NP_SIGNAL_TRAFFIC] = RATE(
-				"node_infiniband_port_data_received_bytes_"
-				"total") " + " RATE("node_infiniband_port_data_transmitted_"
-						    "bytes_total"),
-			[NP_SIGNAL_NIC_ERRORS] = RATE(
-				"node_infiniband_port_errors_received_"
-				"total") " + " RATE("node_infiniband_port_discards_"
-						    "transmitted_total") " + " RATE("node_infiniband_link_error_recovery_"
-										    "total"),
-			[NP_SIGNAL_LINK_SPEED] =
-				"sum by ($label) (avg_over_time("
-				"node_infiniband_rate_bytes_per_second{$nodes}"
-				"[$window]))",
-			[NP_SIGNAL_CONGESTION] =
-				RATE("node_infiniband_port_transmit_wait_"
-				     "total"),
-		},
-	},
-	{
-		"slingshot", /* Omnistat's collector for cxi devices */
-		{
-			[NP_SIGNAL_TRAFFIC] =
-				RATE("omnistat_network_cxi_rx_ok_octets") " + " RATE(
-					"omnistat_network_cxi_tx_ok_octets"),
-			[NP_SIGNAL_NIC_ERRORS] =
-				RATE("omnistat_network_cxi_rx_bad_octets") " + " RATE(
-					"omnistat_network_cxi_tx_bad_octets") " + " RATE("omnistat_network_cxi_pcs_uncorrected_cw"),
-			[NP_SIGNAL_CONGESTION] =
-				RATE("omnistat_network_cxi_pause_recv"),
-		},
-	},
-	{
-		"omnistat",
-		{
-			[NP_SIGNAL_TRAFFIC] =
-				RATE("omnistat_network_rx_bytes") " + " RATE(
-					"omnistat_network_tx_bytes"),
-		},
-	},
+	{ "node_exporter", {
+		[NP_SIGNAL_TRAFFIC] =
+			NIC_RATE("node_network_receive_bytes_total") " + "
+			NIC_RATE("node_network_transmit_bytes_total"),
+		[NP_SIGNAL_CPU_WAIT] =
+			MAX_RATE("node_pressure_cpu_waiting_seconds_total"),
+		[NP_SIGNAL_STEAL] =
+			"avg by ($label) (rate(node_cpu_seconds_total"
+			"{$nodes,mode=\"steal\"}[$window]))",
+		[NP_SIGNAL_CLOCK] = "avg by ($label) (avg_over_time("
+			"node_cpu_scaling_frequency_hertz{$nodes}[$window]))",
+		[NP_SIGNAL_MEMORY_WAIT] =
+			MAX_RATE("node_pressure_memory_waiting_seconds_total"),
+		[NP_SIGNAL_SWAP] = RATE("node_vmstat_pswpin") " + "
+			RATE("node_vmstat_pswpout"),
+		[NP_SIGNAL_IO_WAIT] =
+			MAX_RATE("node_pressure_io_waiting_seconds_total"),
+		[NP_SIGNAL_NFS] = RATE("node_nfs_rpc_retransmissions_total"),
+		[NP_SIGNAL_NIC_ERRORS] =
+			NIC_RATE("node_network_receive_errs_total") " + "
+			NIC_RATE("node_network_transmit_errs_total") " + "
+			NIC_RATE("node_network_receive_drop_total") " + "
+			NIC_RATE("node_network_transmit_drop_total"),
+		[NP_SIGNAL_LINK_SPEED] = "sum by ($label) (avg_over_time("
+			"node_network_speed_bytes{$nodes,device!~\"lo|bond.*|"
+			"br.*|docker.*|veth.*|virbr.*\"}[$window]))",
+		[NP_SIGNAL_RETRANSMITS] = RATE("node_netstat_Tcp_RetransSegs"),
+		[NP_SIGNAL_CLOCK_SKEW] =
+			"max by ($label) (node_time_seconds{$nodes} - "
+			"timestamp(node_time_seconds{$nodes}))",
+		[NP_SIGNAL_THROTTLING] =
+			RATE("node_cpu_core_throttles_total") " + "
+			RATE("node_cpu_package_throttles_total"),
+		[NP_SIGNAL_DISK] = DISK_RATE("node_disk_read_bytes_total") " + "
+			DISK_RATE("node_disk_written_bytes_total"),
+		[NP_SIGNAL_NFS_CALLS] = RATE("node_nfs_rpcs_total"),
+		[NP_SIGNAL_LOAD] = "max by ($label) (avg_over_time("
+			"node_load1{$nodes}[$window]))" } },
+	{ "infiniband", { /* the collector of that name in node_exporter */
+		[NP_SIGNAL_TRAFFIC] =
+			RATE("node_infiniband_port_data_received_bytes_total") " + "
+			RATE("node_infiniband_port_data_transmitted_bytes_total"),
+		[NP_SIGNAL_NIC_ERRORS] =
+			RATE("node_infiniband_port_errors_received_total") " + "
+			RATE("node_infiniband_port_discards_transmitted_total") " + "
+			RATE("node_infiniband_link_error_recovery_total"),
+		[NP_SIGNAL_LINK_SPEED] = "sum by ($label) (avg_over_time("
+			"node_infiniband_rate_bytes_per_second{$nodes}[$window]))",
+		[NP_SIGNAL_CONGESTION] =
+			RATE("node_infiniband_port_transmit_wait_total") } },
+	{ "slingshot", { /* Omnistat's collector for cxi devices */
+		[NP_SIGNAL_TRAFFIC] =
+			RATE("omnistat_network_cxi_rx_ok_octets") " + "
+			RATE("omnistat_network_cxi_tx_ok_octets"),
+		[NP_SIGNAL_NIC_ERRORS] =
+			RATE("omnistat_network_cxi_rx_bad_octets") " + "
+			RATE("omnistat_network_cxi_tx_bad_octets") " + "
+			RATE("omnistat_network_cxi_pcs_uncorrected_cw"),
+		[NP_SIGNAL_CONGESTION] =
+			RATE("omnistat_network_cxi_pause_recv") } },
+	{ "omnistat", {
+		[NP_SIGNAL_TRAFFIC] = RATE("omnistat_network_rx_bytes") " + "
+			RATE("omnistat_network_tx_bytes") } },
 };
+/* clang-format on */
 
 void np_metrics_conf_init(struct np_metrics_conf *conf)
 {
