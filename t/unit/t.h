@@ -43,6 +43,11 @@ void t_register(struct t_test *test);
 
 #define T_CHECK(cond) T_ROW(#cond, cond)
 
+/* For each row of a table: row points to it. */
+#define T_EACH(row, table) \
+	for (typeof(*(table)) *row = (table); \
+	     row < (table) + NP_ARRAY_SIZE(table); row++)
+
 /* Relative closeness; both near 0 counts as close. */
 int t_close(double got, double want, double rel);
 

@@ -217,10 +217,9 @@ T_TEST("message sizes match those computed by hand")
 {
 	uint64_t sent;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(loads); i++) {
-		works(loads[i].c, loads[i].a, loads[i].size, 0, loads[i].bytes,
-		      &sent);
-		T_ROW(loads[i].name, sent == loads[i].sent);
+	T_EACH(r, loads) {
+		works(r->c, r->a, r->size, 0, r->bytes, &sent);
+		T_ROW(r->name, sent == r->sent);
 	}
 }
 
@@ -266,17 +265,15 @@ T_TEST("choices are accepted, or rejected with a message")
 	char text[64], scan[] = "scan=linear";
 	struct np_choices c = { .n = 0 };
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(choices); i++) {
+	T_EACH(r, choices) {
 		struct np_err err = NP_ERR_INIT;
 		int rc;
 
-		snprintf(text, sizeof(text), "%s", choices[i].text);
+		snprintf(text, sizeof(text), "%s", r->text);
 		rc = np_choices_add(text, &c, &err);
 
-		T_ROW(choices[i].name,
-		      choices[i].err ?
-			      rc < 0 && strstr(err.text, choices[i].err) :
-			      !rc);
+		T_ROW(r->name,
+		      r->err ? rc < 0 && strstr(err.text, r->err) : !rc);
 	}
 	T_CHECK(np_choices_pick(&c, NP_ALLREDUCE, 4, 1) == NP_RING);
 	T_CHECK(np_choices_pick(&c, NP_BCAST, 4, 65536) == NP_LINEAR);

@@ -118,16 +118,16 @@ static const struct {
 
 T_TEST("invalid graphs are rejected with line and rank")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+	T_EACH(r, bad) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_graph *g = NULL;
-		int rc = some_goal(bad[i].text, strlen(bad[i].text), &g, &err);
+		int rc = some_goal(r->text, strlen(r->text), &g, &err);
 		bool as_expected = (rc == -EINVAL || rc == -ERANGE) &&
-				   strstr(err.text, bad[i].says);
+				   strstr(err.text, r->says);
 
 		if (!as_expected)
 			fprintf(stderr, "%s\n", err.text);
-		T_ROW(bad[i].name, as_expected);
+		T_ROW(r->name, as_expected);
 	}
 }
 
@@ -213,15 +213,15 @@ static const struct {
 
 T_TEST("text is read correctly")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
+	T_EACH(r, good) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_graph *g = NULL;
 		char *text = NULL;
 		size_t len;
 
-		if (!some_goal(good[i].text, strlen(good[i].text), &g, &err))
+		if (!some_goal(r->text, strlen(r->text), &g, &err))
 			text = written(g, &len);
-		T_ROW(good[i].name, text && !strcmp(text, good[i].means));
+		T_ROW(r->name, text && !strcmp(text, r->means));
 		free(text);
 		np_graph_free(g);
 	}
@@ -478,18 +478,18 @@ T_TEST("damaged binary files are rejected")
 	struct np_graph *g = some_graph(2, 2, 40), *again = NULL;
 	struct bytes *b = binary(g);
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(damage); i++) {
+	T_EACH(r, damage) {
 		struct bytes *d = calloc(1, sizeof(*d));
 		struct np_err err = NP_ERR_INIT;
 
 		memcpy(d, b, sizeof(*b));
-		d->n = damage[i].at;
-		put(d, damage[i].v, damage[i].n);
+		d->n = r->at;
+		put(d, r->v, r->n);
 		d->n = b->n;
-		if (damage[i].says)
-			T_ROW(damage[i].name,
+		if (r->says)
+			T_ROW(r->name,
 			      some_goal((char *)d->at, d->n, &again, &err) &&
-				      strstr(err.text, damage[i].says));
+				      strstr(err.text, r->says));
 		else if (!some_goal((char *)d->at, d->n, &again, &err))
 			np_graph_free(again);
 		free(d);

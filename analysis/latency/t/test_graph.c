@@ -46,15 +46,13 @@ static const struct {
 
 T_TEST("impossible operations are rejected with file, line and rank")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_graph *g = graph(2);
 
 		T_CHECK(!np_graph_rank(g, 1, NULL, NULL));
-		T_ROW(refused[i].name,
-		      np_graph_add(g, &refused[i].op, NULL, &err) ==
-				      refused[i].rc &&
-			      strstr(err.text, refused[i].says));
+		T_ROW(r->name, np_graph_add(g, &r->op, NULL, &err) == r->rc &&
+				       strstr(err.text, r->says));
 		np_graph_free(g);
 	}
 }
@@ -207,13 +205,13 @@ static struct np_graph *make(const char *sends, const char *recvs, int *rc,
 
 T_TEST("sends and receives match as in MPI")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(matches); i++) {
+	T_EACH(r, matches) {
 		struct np_err err = NP_ERR_INIT;
 		char got[64] = "";
 		struct np_graph *g;
 		int rc;
 
-		g = make(matches[i].sends, matches[i].recvs, &rc, &err);
+		g = make(r->sends, r->recvs, &rc, &err);
 		for (uint32_t k = 0; !rc && k < np_graph_rank_ops(g, 0); k++) {
 			uint32_t rank, at;
 			struct np_graph_op send;
@@ -223,11 +221,10 @@ T_TEST("sends and receives match as in MPI")
 			snprintf(got + strlen(got), sizeof(got) - strlen(got),
 				 "%s%u", k ? " " : "", (unsigned)send.size);
 		}
-		if (matches[i].meets)
-			T_ROW(matches[i].name,
-			      !rc && !strcmp(got, matches[i].meets));
+		if (r->meets)
+			T_ROW(r->name, !rc && !strcmp(got, r->meets));
 		else
-			T_ROW(matches[i].name,
+			T_ROW(r->name,
 			      rc == -EINVAL &&
 				      strstr(err.text, " has no matching "));
 		np_graph_free(g);

@@ -77,9 +77,8 @@ static const struct {
 
 T_TEST("random loops give the result of separate iterations")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++) {
-		struct np_tolerance_opt opt = { .net = nets[i].net,
-						.x = nets[i].x };
+	T_EACH(r, nets) {
+		struct np_tolerance_opt opt = { .net = r->net, .x = r->x };
 		size_t n = 0, found = 0, bad = 0;
 
 		for (uint64_t seed = 0; n < 60 && seed < 3000; seed++) {
@@ -103,9 +102,9 @@ T_TEST("random loops give the result of separate iterations")
 			np_tolerance_free(u);
 			np_graph_free(g);
 		}
-		T_ROW(nets[i].name, n == 60);
-		T_ROW(nets[i].name, found > 45);
-		T_ROW(nets[i].name, !bad);
+		T_ROW(r->name, n == 60);
+		T_ROW(r->name, found > 45);
+		T_ROW(r->name, !bad);
 	}
 }
 

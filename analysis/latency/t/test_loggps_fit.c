@@ -137,25 +137,23 @@ static int near(const struct np_loggps_value *v, double want, double within)
 
 T_TEST("known parameters are recovered")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
-		const struct truth *t = &known[i].truth;
-		double within = known[i].within;
+	T_EACH(r, known) {
+		const struct truth *t = &r->truth;
+		double within = r->within;
 		struct np_loggps_fit f;
 
-		measure(t, 30, known[i].name);
-		T_ROW(known[i].name,
-		      np_loggps_fit(sample, n_samples, &f, NULL) == 0);
-		T_ROW(known[i].name, f.n_blocks == 30 && f.n_sizes == 21 &&
-					     f.bytes_min == 1 &&
-					     f.bytes_max == 1 << 20);
-		T_ROW(known[i].name, near(&f.L, t->L, within));
-		T_ROW(known[i].name, near(&f.o_send, t->o_send, within));
-		T_ROW(known[i].name, near(&f.o_recv, t->o_recv, within));
-		T_ROW(known[i].name, near(&f.g, t->g, within));
-		T_ROW(known[i].name, near(&f.G, t->G, within));
-		T_ROW(known[i].name,
-		      f.S == known[i].step_s && f.S_above == 2 * f.S);
-		T_ROW(known[i].name,
+		measure(t, 30, r->name);
+		T_ROW(r->name, np_loggps_fit(sample, n_samples, &f, NULL) == 0);
+		T_ROW(r->name, f.n_blocks == 30 && f.n_sizes == 21 &&
+				       f.bytes_min == 1 &&
+				       f.bytes_max == 1 << 20);
+		T_ROW(r->name, near(&f.L, t->L, within));
+		T_ROW(r->name, near(&f.o_send, t->o_send, within));
+		T_ROW(r->name, near(&f.o_recv, t->o_recv, within));
+		T_ROW(r->name, near(&f.g, t->g, within));
+		T_ROW(r->name, near(&f.G, t->G, within));
+		T_ROW(r->name, f.S == r->step_s && f.S_above == 2 * f.S);
+		T_ROW(r->name,
 		      !f.S || near(&f.step, 2 * (t->o_send + t->L + t->o_recv),
 				   2 * within));
 	}
@@ -244,22 +242,20 @@ T_TEST("intervals of medians match the tables")
 	struct np_rng *r = np_rng_new(7, "intervals");
 
 	/* Receive overheads of 1, 2, 3 ... ns, one per block. */
-	for (size_t i = 0; i < NP_ARRAY_SIZE(ranks); i++) {
+	T_EACH(row, ranks) {
 		struct np_loggps_fit f = { 0 };
 
 		n_samples = 0;
-		for (size_t b = 0; b < ranks[i].n; b++) {
-			t.o_recv = 1e-9 * (double)(ranks[i].n - b);
+		for (size_t b = 0; b < row->n; b++) {
+			t.o_recv = 1e-9 * (double)(row->n - b);
 			add_block(&t, r, (uint32_t)b);
 		}
-		T_ROW(ranks[i].name,
+		T_ROW(row->name,
 		      !np_loggps_fit(sample, n_samples, &f, NULL) &&
-			      t_close(f.o_recv.low, 1e-9 * ranks[i].low,
-				      1e-9) &&
-			      t_close(f.o_recv.high, 1e-9 * ranks[i].high,
-				      1e-9) &&
+			      t_close(f.o_recv.low, 1e-9 * row->low, 1e-9) &&
+			      t_close(f.o_recv.high, 1e-9 * row->high, 1e-9) &&
 			      t_close(f.o_recv.value,
-				      5e-10 * (double)(ranks[i].n + 1), 1e-9));
+				      5e-10 * (double)(row->n + 1), 1e-9));
 	}
 	np_rng_free(r);
 }
@@ -302,13 +298,13 @@ T_TEST("a block without all kinds is excluded")
 		1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0,
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lacking); i++) {
+	T_EACH(r, lacking) {
 		struct np_loggps_fit f;
 
 		measure(&t, 10, "lacking");
-		sample[n_samples - lacking[i].from_end] = sample[n_samples - 1];
+		sample[n_samples - r->from_end] = sample[n_samples - 1];
 		n_samples--;
-		T_ROW(lacking[i].name,
+		T_ROW(r->name,
 		      np_loggps_fit(sample, n_samples, &f, NULL) == 0 &&
 			      f.n_blocks == 9);
 	}
@@ -336,15 +332,15 @@ T_TEST("impossible samples are rejected")
 		1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0,
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_loggps_fit f;
 
 		measure(&t, 10, "refused");
-		sample[refused[i].at] = refused[i].is;
-		T_ROW(refused[i].name, np_loggps_fit(sample, n_samples, &f,
-						     &err) == refused[i].rc);
-		T_ROW(refused[i].name, !err.text[0] == !refused[i].rc);
+		sample[r->at] = r->is;
+		T_ROW(r->name,
+		      np_loggps_fit(sample, n_samples, &f, &err) == r->rc);
+		T_ROW(r->name, !err.text[0] == !r->rc);
 	}
 }
 

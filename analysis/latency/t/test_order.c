@@ -174,8 +174,8 @@ T_TEST("times equal those of LogGOPSim, to the nanosecond")
 		{ 2500, 1500, 6, NP_LOGGPS_NO_RENDEZVOUS, true, 1000 },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(published); i++) {
-		char *text = program(published[i].rank, published[i].n);
+	T_EACH(r, published) {
+		char *text = program(r->rank, r->n);
 
 		for (int k = 0; k < 2; k++) {
 			struct np_tolerance_opt opt = {
@@ -184,9 +184,8 @@ T_TEST("times equal those of LogGOPSim, to the nanosecond")
 				.one_link = true,
 			};
 
-			T_ROW(published[i].name,
-			      run_time(text, &opt, nets[k].L_ns, NULL) ==
-				      published[i].ns[k]);
+			T_ROW(r->name, run_time(text, &opt, nets[k].L_ns,
+						NULL) == r->ns[k]);
 		}
 		free(text);
 	}
@@ -394,11 +393,10 @@ T_TEST("detours lengthen the work that they interrupt")
 	for (double t = 1000; !at && t < 1000 + 2 * d.period_ns; t++)
 		if (np_detours_end(&d, 0, t, 0) > t + 11)
 			at = np_detours_end(&d, 0, t, 0) - 150;
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
+	T_EACH(r, rows)
 		T_ROW("work and detours",
-		      fabs(np_detours_end(&d, 0, at + rows[i].t,
-					  rows[i].length) -
-			   at - rows[i].end) < 1e-6);
+		      fabs(np_detours_end(&d, 0, at + r->t, r->length) - at -
+			   r->end) < 1e-6);
 	np_detours_free(&d);
 }
 
@@ -422,12 +420,11 @@ T_TEST("invalid files of detours are rejected")
 		{ "more behind a number", "100 5ns\n" },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+	T_EACH(row, bad) {
 		struct np_detours d = { .n = 0 };
-		FILE *f =
-			fmemopen((char *)bad[i].text, strlen(bad[i].text), "r");
+		FILE *f = fmemopen((char *)row->text, strlen(row->text), "r");
 
-		T_ROW(bad[i].name,
+		T_ROW(row->name,
 		      np_detours_read(f, "noise", &d, NULL) == -EINVAL);
 		np_detours_free(&d);
 		fclose(f);

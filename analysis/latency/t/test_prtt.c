@@ -122,29 +122,26 @@ static int near(double got, double want, double within, double tick_sec)
 
 T_TEST("the parameters of the network are measured")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
-		const struct t_logp *t = &known[i].net;
+	T_EACH(r, known) {
+		const struct t_logp *t = &r->net;
 		struct np_err err = NP_ERR_INIT;
 		struct np_loggps_fit f = { 0 };
 
-		set_up(t, 5, known[i].max_sec);
-		T_ROW(known[i].name, run() && !n_notes);
-		T_ROW(known[i].name,
-		      n_samples == 5 * (known[i].n_sizes + 1 +
-					2 * known[i].n_overheads));
-		T_ROW(known[i].name,
-		      np_loggps_fit(sample, n_samples, &f, &err) == 0);
+		set_up(t, 5, r->max_sec);
+		T_ROW(r->name, run() && !n_notes);
+		T_ROW(r->name,
+		      n_samples == 5 * (r->n_sizes + 1 + 2 * r->n_overheads));
+		T_ROW(r->name, np_loggps_fit(sample, n_samples, &f, &err) == 0);
 		/* Half of the noise of L enters, and sums carry it. */
-		T_ROW(known[i].name, near(f.L.value, t->L, 0.02, t->tick_sec));
-		T_ROW(known[i].name,
+		T_ROW(r->name, near(f.L.value, t->L, 0.02, t->tick_sec));
+		T_ROW(r->name,
 		      near(f.o_send.value, t->o_send, 0.02, t->tick_sec));
-		T_ROW(known[i].name,
+		T_ROW(r->name,
 		      near(f.o_recv.value, t->o_recv, 0.02, t->tick_sec));
-		T_ROW(known[i].name, near(f.g.value, t->g, 0.02, t->tick_sec));
-		T_ROW(known[i].name, fabs(f.G.value - t->G) <= 0.02 * t->G);
-		T_ROW(known[i].name, fabs(f.O.value - t->O) <= 0.05 * t->G);
-		T_ROW(known[i].name,
-		      f.S == known[i].S && f.S_above == known[i].S_above);
+		T_ROW(r->name, near(f.g.value, t->g, 0.02, t->tick_sec));
+		T_ROW(r->name, fabs(f.G.value - t->G) <= 0.02 * t->G);
+		T_ROW(r->name, fabs(f.O.value - t->O) <= 0.05 * t->G);
+		T_ROW(r->name, f.S == r->S && f.S_above == r->S_above);
 		tear_down();
 	}
 }

@@ -44,14 +44,13 @@ T_TEST("a program with one path is known exactly")
 	T_CHECK(!some_goal(one_message, strlen(one_message), &g, NULL));
 	T_CHECK(!np_response_make(g, &net, &r, NULL));
 	np_graph_free(g);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(linear); i++)
-		T_ROW(linear[i].name,
-		      t_close(np_response_at(&r, linear[i].added_sec,
-					     linear[i].gap_times),
-			      (3000 + 1e9 * linear[i].added_sec +
-			       1000 * linear[i].gap_times) /
-				      4000,
-			      1e-9));
+	T_EACH(row, linear)
+		T_ROW(row->name, t_close(np_response_at(&r, row->added_sec,
+							row->gap_times),
+					 (3000 + 1e9 * row->added_sec +
+					  1000 * row->gap_times) /
+						 4000,
+					 1e-9));
 }
 
 static double uniform(struct np_rng *rng)

@@ -271,14 +271,13 @@ static const struct {
 
 T_TEST("the overhead per byte counts where a processor copies")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(copied); i++) {
+	T_EACH(row, copied) {
 		const struct np_tolerance_opt opt = {
-			.net = { 1000, 100, 1, copied[i].S, true,
-				 .O_ns = copied[i].O },
-			.one_cpu = copied[i].one_cpu,
-			.overlap = copied[i].overlap,
+			.net = { 1000, 100, 1, row->S, true, .O_ns = row->O },
+			.one_cpu = row->one_cpu,
+			.overlap = row->overlap,
 		};
-		const char *text = copied[i].text;
+		const char *text = row->text;
 		struct np_tolerance *t = NULL;
 		struct np_runtime r = { 0 };
 		struct np_graph *g = NULL;
@@ -289,8 +288,8 @@ T_TEST("the overhead per byte counts where a processor copies")
 			np_tolerance_at(t, 1000, &r);
 			np_tolerance_simulate(g, &opt, NULL, &ns, NULL);
 		}
-		T_ROW(copied[i].name, r.ns == copied[i].want);
-		T_ROW(copied[i].name, ns == copied[i].want);
+		T_ROW(row->name, r.ns == row->want);
+		T_ROW(row->name, ns == row->want);
 		np_tolerance_free(t);
 		np_graph_free(g);
 	}
@@ -767,14 +766,13 @@ T_TEST("impossible parameters are rejected")
 	};
 	struct np_graph *g = some_graph(1, 2, 9);
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
-		const struct np_tolerance_opt opt = { .net = bad[i].net };
+	T_EACH(r, bad) {
+		const struct np_tolerance_opt opt = { .net = r->net };
 		struct np_err err = NP_ERR_INIT;
 		struct np_tolerance *t;
 
-		T_ROW(bad[i].name,
-		      np_tolerance_new(g, &opt, &t, &err) == -EINVAL &&
-			      strstr(err.text, "expected 0"));
+		T_ROW(r->name, np_tolerance_new(g, &opt, &t, &err) == -EINVAL &&
+				       strstr(err.text, "expected 0"));
 	}
 	np_graph_free(g);
 }

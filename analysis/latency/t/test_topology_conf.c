@@ -105,12 +105,12 @@ static const struct {
 
 T_TEST("the trees of a cluster")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
+	T_EACH(r, good) {
 		struct np_topology_conf c;
 		struct np_err err = NP_ERR_INIT;
 		char hops[16] = "", name[8], want[16];
 
-		T_ROW(good[i].name, !conf(good[i].text, &c, &err));
+		T_ROW(r->name, !conf(r->text, &c, &err));
 		if (err.text[0])
 			continue;
 		for (uint32_t k = 0; k < np_topology_nodes(c.topology); k++) {
@@ -119,15 +119,13 @@ T_TEST("the trees of a cluster")
 			hops[k] = n == NP_TOPOLOGY_APART ? '-' :
 							   (char)('0' + n);
 			snprintf(want, sizeof(want), "n%u", k);
-			T_ROW(good[i].name,
-			      !strcmp(want,
-				      np_topology_conf_node(&c, k, name,
-							    sizeof(name))));
+			T_ROW(r->name, !strcmp(want, np_topology_conf_node(
+							     &c, k, name,
+							     sizeof(name))));
 		}
-		T_ROW(good[i].name, !strcmp(hops, good[i].hops));
-		T_ROW(good[i].name, !*good[i].warns ?
-					    !*warned :
-					    !!strstr(warned, good[i].warns));
+		T_ROW(r->name, !strcmp(hops, r->hops));
+		T_ROW(r->name,
+		      !*r->warns ? !*warned : !!strstr(warned, r->warns));
 		np_topology_conf_free(&c);
 	}
 }
@@ -213,9 +211,9 @@ T_TEST("what slurmctld rejects is rejected with file and line")
 	struct np_err err = NP_ERR_INIT;
 	struct np_topology_conf c;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++)
-		T_ROW(bad[i].name, conf(bad[i].text, &c, &err) &&
-					   strstr(err.text, bad[i].says));
+	T_EACH(r, bad)
+		T_ROW(r->name,
+		      conf(r->text, &c, &err) && strstr(err.text, r->says));
 	T_CHECK(np_topology_conf_read("/nonexistent", warn, NULL, &c, &err) ==
 		-ENOENT);
 }

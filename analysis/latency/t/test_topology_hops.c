@@ -29,16 +29,14 @@ static const struct {
 
 T_TEST("switches between two nodes")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(ways); i++) {
+	T_EACH(r, ways) {
 		struct np_topology *t = NULL;
-		bool ok = !np_topology_parse(ways[i].spec, &t, NULL);
+		bool ok = !np_topology_parse(r->spec, &t, NULL);
 
-		T_ROW(ways[i].name,
-		      ok && np_topology_nodes(t) == ways[i].nodes &&
-			      np_topology_hops(t, ways[i].a, ways[i].b) ==
-				      ways[i].hops &&
-			      np_topology_hops(t, ways[i].b, ways[i].a) ==
-				      ways[i].hops);
+		T_ROW(r->name,
+		      ok && np_topology_nodes(t) == r->nodes &&
+			      np_topology_hops(t, r->a, r->b) == r->hops &&
+			      np_topology_hops(t, r->b, r->a) == r->hops);
 		np_topology_free(t);
 	}
 }
@@ -99,13 +97,12 @@ T_TEST("trees of switches")
 	T_CHECK(np_topology_hops(t, 2, 3) == 2);
 	T_CHECK(np_topology_hops(t, 3, 0) == 3);
 	np_topology_free(t);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+	T_EACH(r, bad) {
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(bad[i].name,
-		      np_topology_tree(bad[i].parent, 3, bad[i].leaf, 1, &t,
-				       &err) == -EINVAL &&
-			      err.text[0]);
+		T_ROW(r->name, np_topology_tree(r->parent, 3, r->leaf, 1, &t,
+						&err) == -EINVAL &&
+				       err.text[0]);
 	}
 }
 

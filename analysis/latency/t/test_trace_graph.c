@@ -173,15 +173,15 @@ T_TEST("traces give the expected graphs")
 {
 	char text[8192];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(programs); i++) {
+	T_EACH(r, programs) {
 		const char *dir = some_trace_dir();
 		int rc;
 
-		write_both(dir, &programs[i]);
+		write_both(dir, r);
 		rc = graph_text(dir, NULL, text, sizeof(text));
 		squeeze(text);
-		T_ROW(programs[i].name, !rc && in_order(text, programs[i].has));
-		T_ROW(programs[i].name, !warned[0]);
+		T_ROW(r->name, !rc && in_order(text, r->has));
+		T_ROW(r->name, !warned[0]);
 	}
 }
 
@@ -204,13 +204,12 @@ T_TEST("errors name file, record, rank and operation")
 {
 	char text[512];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(wrong); i++) {
+	T_EACH(r, wrong) {
 		const char *dir = some_trace_dir();
 
-		write_both(dir, &wrong[i]);
-		T_ROW(wrong[i].name,
-		      graph_text(dir, NULL, text, sizeof(text)) < 0);
-		T_ROW(wrong[i].name, in_order(text, wrong[i].has));
+		write_both(dir, r);
+		T_ROW(r->name, graph_text(dir, NULL, text, sizeof(text)) < 0);
+		T_ROW(r->name, in_order(text, r->has));
 	}
 }
 
@@ -233,19 +232,18 @@ T_TEST("of a killed program the matched messages remain")
 {
 	char text[4096];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(killed); i++) {
+	T_EACH(r, killed) {
 		const char *dir = some_trace_dir();
 		int rc;
 
-		write_both(dir, &killed[i]);
+		write_both(dir, r);
 		rc = graph_text(dir, NULL, text, sizeof(text));
-		T_ROW(killed[i].name, !rc && in_order(text, killed[i].has) &&
-					      !strstr(text, "22b") &&
-					      !strstr(text, "33b") &&
-					      !strstr(text, "55b"));
-		T_ROW(killed[i].name,
+		T_ROW(r->name,
+		      !rc && in_order(text, r->has) && !strstr(text, "22b") &&
+			      !strstr(text, "33b") && !strstr(text, "55b"));
+		T_ROW(r->name,
 		      strstr(warned, "rank.0: rank 0: the trace ends before"));
-		T_ROW(killed[i].name,
+		T_ROW(r->name,
 		      strstr(warned, "rank.1: rank 1: the trace ends before"));
 	}
 }
@@ -432,14 +430,14 @@ T_TEST("files of a trace are found, or the missing one is named")
 	struct np_trace_files f;
 	char path[512];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
+	T_EACH(r, places) {
 		const char *dir = some_trace_dir();
 		struct np_err err = NP_ERR_INIT;
 
-		for (size_t k = 0; k < 3 && places[i].file[k]; k++)
-			some_lines(dir, places[i].file[k], "#\n");
-		T_ROW(places[i].name, np_trace_files_find(dir, &f, &err) < 0 &&
-					      strstr(err.text, places[i].says));
+		for (size_t k = 0; k < 3 && r->file[k]; k++)
+			some_lines(dir, r->file[k], "#\n");
+		T_ROW(r->name, np_trace_files_find(dir, &f, &err) < 0 &&
+				       strstr(err.text, r->says));
 	}
 	/* Files that a larger earlier run has left do not count. */
 	strcpy(path, some_trace_dir());

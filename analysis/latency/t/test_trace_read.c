@@ -211,14 +211,13 @@ T_TEST("records give events or an error")
 	const char *dir = some_trace_dir();
 	char text[1024];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		const char *path = some_trace(dir, 0, 2, rows[i].r, rows[i].n);
+	T_EACH(row, rows) {
+		const char *path = some_trace(dir, 0, 2, row->r, row->n);
 		int rc = read_all(path, 0, 2, text, sizeof(text));
-		bool fails = rows[i].says[0] == '!';
+		bool fails = row->says[0] == '!';
 
-		T_ROW(rows[i].name,
-		      fails ? rc < 0 && strstr(text, rows[i].says + 1) :
-			      !rc && !strcmp(text, rows[i].says));
+		T_ROW(row->name, fails ? rc < 0 && strstr(text, row->says + 1) :
+					 !rc && !strcmp(text, row->says));
 	}
 }
 
@@ -353,14 +352,13 @@ T_TEST("lines of liballprof give events or an error")
 	const char *dir = some_trace_dir();
 	char text[1024];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
-		const char *path = some_lines(dir, "t-0.txt", lines[i].text);
+	T_EACH(r, lines) {
+		const char *path = some_lines(dir, "t-0.txt", r->text);
 		int rc = read_all(path, 0, 2, text, sizeof(text));
-		bool fails = lines[i].says[0] == '!';
+		bool fails = r->says[0] == '!';
 
-		T_ROW(lines[i].name,
-		      fails ? rc < 0 && strstr(text, lines[i].says + 1) :
-			      !rc && !strcmp(text, lines[i].says));
+		T_ROW(r->name, fails ? rc < 0 && strstr(text, r->says + 1) :
+				       !rc && !strcmp(text, r->says));
 	}
 }
 

@@ -169,14 +169,13 @@ static const struct {
 
 T_TEST("impossible runs and links are rejected")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_four f;
 
-		T_ROW(refused[i].name,
-		      np_four(&refused[i].run, &refused[i].link,
-			      NP_FOUR_PUBLISHED, &f, &err) == -EINVAL);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].said));
+		T_ROW(r->name, np_four(&r->run, &r->link, NP_FOUR_PUBLISHED, &f,
+				       &err) == -EINVAL);
+		T_ROW(r->name, strstr(err.text, r->said));
 	}
 	T_CHECK(np_four_forward(&usual, &link, -1, 1, &(struct np_four){ 0 },
 				NULL) == -EINVAL);

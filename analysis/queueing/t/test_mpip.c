@@ -100,17 +100,15 @@ static const struct {
 
 T_TEST("the program is found in its command")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(commands); i++) {
+	T_EACH(r, commands) {
 		struct np_mpip m = { .n_tasks = 0 };
 		char text[4096];
 
 		snprintf(text, sizeof(text), "@ mpiP\n@ Command : %s \n%s",
-			 commands[i].command,
-			 TASKS TIMES ROWS SUM SENT COUNTS END);
-		T_CHECK(!np_mpip_parse(text, strlen(text), commands[i].report,
-				       &m, NULL));
-		T_ROW(commands[i].name,
-		      !strcmp(m.program, commands[i].program));
+			 r->command, TASKS TIMES ROWS SUM SENT COUNTS END);
+		T_CHECK(!np_mpip_parse(text, strlen(text), r->report, &m,
+				       NULL));
+		T_ROW(r->name, !strcmp(m.program, r->program));
 	}
 }
 
@@ -176,14 +174,14 @@ static const struct {
 
 T_TEST("unusual reports are accepted with a note")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(taken); i++) {
+	T_EACH(r, taken) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_mpip m = { 0 };
 
-		T_ROW(taken[i].name, !parse(taken[i].text, &m, &err));
-		T_ROW(taken[i].name, m.notes == taken[i].notes);
-		T_ROW(taken[i].name, m.mpi_sec == taken[i].mpi_sec);
-		T_ROW(taken[i].name, m.messages == taken[i].messages);
+		T_ROW(r->name, !parse(r->text, &m, &err));
+		T_ROW(r->name, m.notes == r->notes);
+		T_ROW(r->name, m.mpi_sec == r->mpi_sec);
+		T_ROW(r->name, m.messages == r->messages);
 	}
 }
 
@@ -250,15 +248,15 @@ static const struct {
 
 T_TEST("invalid reports are rejected with their line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_mpip m;
-		int rc = parse(refused[i].text, &m, &err);
+		int rc = parse(r->text, &m, &err);
 
-		T_ROW(refused[i].name, rc == refused[i].rc);
-		if (!strstr(err.text, refused[i].said))
-			printf("\n%s: %d %s", refused[i].name, rc, err.text);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].said));
+		T_ROW(r->name, rc == r->rc);
+		if (!strstr(err.text, r->said))
+			printf("\n%s: %d %s", r->name, rc, err.text);
+		T_ROW(r->name, strstr(err.text, r->said));
 	}
 	T_CHECK(np_mpip_load("/dev/zero", &(struct np_mpip){ 0 }, NULL) ==
 		-EINVAL);

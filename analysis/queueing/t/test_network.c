@@ -172,16 +172,15 @@ static const struct {
 
 T_TEST("errors say what is wrong and where")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_network n;
 
-		T_ROW(refused[i].name,
-		      np_network_parse(refused[i].text, strlen(refused[i].text),
-				       "f", &n, &err) == refused[i].rc);
-		if (!strstr(err.text, refused[i].said))
-			printf("\n%s: %s", refused[i].name, err.text);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].said));
+		T_ROW(r->name, np_network_parse(r->text, strlen(r->text), "f",
+						&n, &err) == r->rc);
+		if (!strstr(err.text, r->said))
+			printf("\n%s: %s", r->name, err.text);
+		T_ROW(r->name, strstr(err.text, r->said));
 	}
 }
 
@@ -220,21 +219,19 @@ T_TEST("what is no number is refused in every field")
 		"",   "5x",   "\"5\"", "true", "null", "[]",	   "{}",
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(numbers); i++)
+	T_EACH(r, numbers)
 		for (size_t k = 0; k < NP_ARRAY_SIZE(values); k++) {
 			struct np_err err = NP_ERR_INIT;
 			struct np_network n;
 			char text[512], row[128];
 
-			snprintf(row, sizeof(row), "%s: %s", numbers[i].key,
-				 values[k]);
-			snprintf(text, sizeof(text), numbers[i].text,
-				 values[k]);
+			snprintf(row, sizeof(row), "%s: %s", r->key, values[k]);
+			snprintf(text, sizeof(text), r->text, values[k]);
 			T_ROW(row, np_network_parse(text, strlen(text), "f", &n,
 						    &err) == -EINVAL);
 			T_ROW(row,
 			      !strncmp(err.text, "f: ", 3) &&
-				      (strstr(err.text, numbers[i].key) ||
+				      (strstr(err.text, r->key) ||
 				       strstr(err.text, "damaged at byte")));
 		}
 }

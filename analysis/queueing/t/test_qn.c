@@ -85,19 +85,19 @@ static void make(struct t_network *t)
 
 T_TEST("impossible networks are refused by name and value")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_qn_solution s;
 		struct t_network t;
 
 		make(&t);
-		T_ROW(refused[i].name, !np_qn_check(&t.net, &err));
-		refused[i].spoil(&t);
-		T_ROW(refused[i].name, np_qn_check(&t.net, &err) == -EINVAL);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].said));
+		T_ROW(r->name, !np_qn_check(&t.net, &err));
+		r->spoil(&t);
+		T_ROW(r->name, np_qn_check(&t.net, &err) == -EINVAL);
+		T_ROW(r->name, strstr(err.text, r->said));
 		for (size_t m = 0; m < NP_ARRAY_SIZE(methods); m++)
-			T_ROW(refused[i].name, methods[m](&t.net, &t_any_cost,
-							  &s, NULL) == -EINVAL);
+			T_ROW(r->name, methods[m](&t.net, &t_any_cost, &s,
+						  NULL) == -EINVAL);
 	}
 }
 

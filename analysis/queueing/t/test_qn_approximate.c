@@ -25,16 +25,14 @@ static const struct method {
 
 T_TEST("reference solutions agree to 1e-7")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
-		t_network_meets(methods[i].name, methods[i].solve, 1e-7,
-				methods[i].n_known);
+	T_EACH(r, methods)
+		t_network_meets(r->name, r->solve, 1e-7, r->n_known);
 }
 
 T_TEST("Little's law, conservation and capacity hold")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
-		t_network_laws(methods[i].name, methods[i].solve, T_SERVERS, 3,
-			       methods[i].over);
+	T_EACH(r, methods)
+		t_network_laws(r->name, r->solve, T_SERVERS, 3, r->over);
 }
 
 /* The largest relative error of a throughput over random networks. */
@@ -90,18 +88,17 @@ T_TEST("unsupported networks are rejected with an alternative")
 	t.station[0].kind = NP_QN_LOADED;
 	t.station[0].n_loads = 1;
 	t.loads[0][0] = 1;
-	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++) {
+	T_EACH(r, methods) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_qn_solution s;
 		char does_not[64];
 
 		snprintf(does_not, sizeof(does_not), "station: %s does not",
-			 methods[i].name);
-		T_ROW(methods[i].name, methods[i].solve(&t.net, &t_any_cost, &s,
-							&err) == -ENOTSUP);
-		T_ROW(methods[i].name,
-		      strstr(err.text, does_not) &&
-			      strstr(err.text, "convolution does"));
+			 r->name);
+		T_ROW(r->name,
+		      r->solve(&t.net, &t_any_cost, &s, &err) == -ENOTSUP);
+		T_ROW(r->name, strstr(err.text, does_not) &&
+				       strstr(err.text, "convolution does"));
 	}
 }
 
@@ -115,21 +112,19 @@ T_TEST("they stop at their limit of steps")
 	t.class[0] = (struct np_qn_class){ "class", 100000, 1 };
 	t.service[0][0] = 1;
 	t.service[1][0] = 0.999999;
-	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++) {
-		const struct np_qn_cost few = { 1e9, methods[i].steps };
+	T_EACH(r, methods) {
+		const struct np_qn_cost few = { 1e9, r->steps };
 		struct np_err err = NP_ERR_INIT;
 		struct np_qn_solution s;
 
-		T_ROW(methods[i].name,
-		      methods[i].solve(&t.net, &few, &s, &err) == -ELOOP);
-		T_ROW(err.text, strstr(err.text, methods[i].stops) != NULL);
-		T_ROW(methods[i].name,
-		      methods[i].solve(&t.net, &least, &s, &err) == -E2BIG);
+		T_ROW(r->name, r->solve(&t.net, &few, &s, &err) == -ELOOP);
+		T_ROW(err.text, strstr(err.text, r->stops) != NULL);
+		T_ROW(r->name, r->solve(&t.net, &least, &s, &err) == -E2BIG);
 	}
 }
 
 T_TEST("they fail where memory does")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
-		t_network_survives_no_memory(methods[i].solve, T_SERVERS);
+	T_EACH(r, methods)
+		t_network_survives_no_memory(r->solve, T_SERVERS);
 }

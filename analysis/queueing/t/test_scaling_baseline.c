@@ -24,12 +24,11 @@ static const struct {
 
 T_TEST("the nearest run, as it is and scaled")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(cases_); i++)
-		T_ROW(cases_[i].name,
-		      t_close(np_scaling_baseline(cases_[i].which, runs,
-						  NP_ARRAY_SIZE(runs),
-						  cases_[i].processes),
-			      cases_[i].want, 1e-12));
+	T_EACH(r, cases_)
+		T_ROW(r->name, t_close(np_scaling_baseline(r->which, runs,
+							   NP_ARRAY_SIZE(runs),
+							   r->processes),
+				       r->want, 1e-12));
 }
 
 static double amdahl(const double *sec, double at)

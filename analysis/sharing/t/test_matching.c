@@ -129,16 +129,16 @@ T_TEST("complete graphs have known numbers")
 	struct np_comm c[100];
 	double share[100], ln;
 
-	for (size_t k = 0; k < NP_ARRAY_SIZE(full); k++) {
-		size_t n = complete(c, full[k].p, full[k].q, full[k].not_self);
+	T_EACH(r, full) {
+		size_t n = complete(c, r->p, r->q, r->not_self);
 
-		T_ROW(full[k].name, !all(c, n, 1u << 18, share, &ln, NULL));
-		T_ROW(full[k].name, t_close(exp(ln), full[k].sets, 1e-9));
+		T_ROW(r->name, !all(c, n, 1u << 18, share, &ln, NULL));
+		T_ROW(r->name, t_close(exp(ln), r->sets, 1e-9));
 		for (size_t i = 0; i < n; i++)
-			T_ROW(full[k].name,
-			      full[k].share == 0 ?
+			T_ROW(r->name,
+			      r->share == 0 ?
 				      t_close(share[i], share[0], 1e-9) :
-				      t_close(share[i], full[k].share, 1e-9));
+				      t_close(share[i], r->share, 1e-9));
 	}
 }
 

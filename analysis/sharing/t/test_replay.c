@@ -121,26 +121,26 @@ static const struct {
 
 T_TEST("programs take the expected time")
 {
-	for (size_t k = 0; k < NP_ARRAY_SIZE(plays); k++) {
-		struct np_replay_net net = net_of(plays[k].model);
-		struct np_replay_app *a = app_of(plays[k].l, plays[k].n, 3);
+	T_EACH(r, plays) {
+		struct np_replay_net net = net_of(r->model);
+		struct np_replay_app *a = app_of(r->l, r->n, 3);
 		struct np_replay_task task[3];
 		struct np_replay_job job = { .app = a,
 					     .task = task,
-					     .node_of = plays[k].node_of };
+					     .node_of = r->node_of };
 		double last = 0;
 
-		net.latency_sec = plays[k].latency_sec;
-		net.eager_bytes = plays[k].eager_bytes;
-		T_ROW(plays[k].name, !np_replay_finish(a, NULL));
-		T_ROW(plays[k].name,
+		net.latency_sec = r->latency_sec;
+		net.eager_bytes = r->eager_bytes;
+		T_ROW(r->name, !np_replay_finish(a, NULL));
+		T_ROW(r->name,
 		      !np_replay_run(&net, &job, 1, false, NULL, NULL));
 		for (size_t t = 0; t < 3; t++) {
-			T_ROW(plays[k].name,
-			      t_close(task[t].end_sec, plays[k].end[t], 1e-9));
-			last = fmax(last, plays[k].end[t]);
+			T_ROW(r->name,
+			      t_close(task[t].end_sec, r->end[t], 1e-9));
+			last = fmax(last, r->end[t]);
 		}
-		T_ROW(plays[k].name, t_close(job.end_sec, last, 1e-9));
+		T_ROW(r->name, t_close(job.end_sec, last, 1e-9));
 		np_replay_app_free(a);
 	}
 }
@@ -283,18 +283,18 @@ T_TEST("deadlocks and invalid values are reported")
 	op = (struct np_replay_op){ NP_REPLAY_COMPUTE, 0, NAN, 0, 0 };
 	T_CHECK(np_replay_add(a, &op, &at, &err) == -EINVAL);
 	np_replay_app_free(a);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_replay_net net = net_of("maxmin");
 		struct np_replay_job job = { .node_of = own };
 
-		net.latency_sec = refused[i].latency;
-		net.bytes_per_sec = refused[i].bandwidth;
-		net.n_nodes = refused[i].nodes;
-		job.app = a = app_of(refused[i].l, refused[i].n, 2);
+		net.latency_sec = r->latency;
+		net.bytes_per_sec = r->bandwidth;
+		net.n_nodes = r->nodes;
+		job.app = a = app_of(r->l, r->n, 2);
 		np_replay_finish(a, NULL);
-		T_ROW(refused[i].name, np_replay_run(&net, &job, 1, false, NULL,
-						     &err) == refused[i].rc);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
+		T_ROW(r->name,
+		      np_replay_run(&net, &job, 1, false, NULL, &err) == r->rc);
+		T_ROW(r->name, strstr(err.text, r->says));
 		np_replay_app_free(a);
 	}
 }

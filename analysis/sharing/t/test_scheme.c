@@ -135,13 +135,12 @@ static const struct {
 
 T_TEST("invalid schemes are rejected with their line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_scheme_set set;
 
-		T_ROW(refused[i].name,
-		      parse(refused[i].text, &set, &err) == -EINVAL);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
+		T_ROW(r->name, parse(r->text, &set, &err) == -EINVAL);
+		T_ROW(r->name, strstr(err.text, r->says));
 	}
 }
 
@@ -165,23 +164,23 @@ static const struct {
 
 T_TEST("files have limits")
 {
-	for (size_t k = 0; k < NP_ARRAY_SIZE(many); k++) {
+	T_EACH(r, many) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_scheme_set set;
 		char *text = NULL;
 		size_t len;
 		FILE *f = open_memstream(&text, &len);
 
-		for (int i = 0; i < many[k].n; i++)
+		for (int i = 0; i < r->n; i++)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-			fprintf(f, many[k].format, i, i);
+			fprintf(f, r->format, i, i);
 #pragma GCC diagnostic pop
 		fclose(f);
-		T_ROW(many[k].name, np_scheme_parse(text, len, "x", &set,
-						    &err) == many[k].rc);
-		T_ROW(many[k].name, strstr(err.text, many[k].says));
-		if (!many[k].rc)
+		T_ROW(r->name,
+		      np_scheme_parse(text, len, "x", &set, &err) == r->rc);
+		T_ROW(r->name, strstr(err.text, r->says));
+		if (!r->rc)
 			np_scheme_free(&set);
 		free(text);
 	}

@@ -117,22 +117,20 @@ T_TEST("published errors against measured times")
 {
 	double got[T_COMMS];
 
-	for (size_t k = 0; k < NP_ARRAY_SIZE(measured); k++) {
-		const struct t_published *p = find(measured[k].name);
+	T_EACH(r, measured) {
+		const struct t_published *p = find(r->name);
 
 		for (int m = 0; m < T_N_MODELS; m++) {
 			np_sharing_dynamic(model(m), &defaults, p->c, zero, one,
 					   p->n, NODES, got, NULL);
 			T_ROW(name_of[m],
-			      fabs(error_percent(got, measured[k].measured_sec,
-						 p->n) -
-				   measured[k].error[m]) < 0.0051);
+			      fabs(error_percent(got, r->measured_sec, p->n) -
+				   r->error[m]) < 0.0051);
 		}
 		np_sharing_static(model(MYRINET), &defaults, p->c, p->n, NODES,
 				  got, NULL);
-		T_ROW("static",
-		      fabs(error_percent(got, measured[k].measured_sec, p->n) -
-			   measured[k].error_static) < 0.0051);
+		T_ROW("static", fabs(error_percent(got, r->measured_sec, p->n) -
+				     r->error_static) < 0.0051);
 	}
 }
 
@@ -140,15 +138,14 @@ T_TEST("a single reference time reproduces the printed numbers")
 {
 	double got[T_COMMS];
 
-	for (size_t k = 0; k < NP_ARRAY_SIZE(measured); k++) {
-		const struct t_published *p = find(measured[k].name);
+	T_EACH(r, measured) {
+		const struct t_published *p = find(r->name);
 
 		np_sharing_dynamic(model(MYRINET), &defaults, p->c, zero, one,
 				   p->n, NODES, got, NULL);
 		for (size_t i = 0; i < p->n; i++)
-			T_ROW(p->name,
-			      floor(1e3 * REFERENCE_SEC * got[i]) ==
-				      round(1e3 * measured[k].printed_sec[i]));
+			T_ROW(p->name, floor(1e3 * REFERENCE_SEC * got[i]) ==
+					       round(1e3 * r->printed_sec[i]));
 	}
 }
 
@@ -425,19 +422,18 @@ static const struct {
 
 T_TEST("impossible input is rejected with a message")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_sharing_param p = defaults;
 		struct np_err err = NP_ERR_INIT;
 		double got;
 
-		if (refused[i].at != FINE)
-			memcpy((char *)&p + refused[i].at, &refused[i].v,
-			       sizeof(double));
-		T_ROW(refused[i].name,
-		      np_sharing_dynamic(model(GIGE), &p, &refused[i].c,
-					 &refused[i].start, &refused[i].alone,
-					 1, NODES, &got, &err) == -EINVAL);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
+		if (r->at != FINE)
+			memcpy((char *)&p + r->at, &r->v, sizeof(double));
+		T_ROW(r->name,
+		      np_sharing_dynamic(model(GIGE), &p, &r->c, &r->start,
+					 &r->alone, 1, NODES, &got,
+					 &err) == -EINVAL);
+		T_ROW(r->name, strstr(err.text, r->says));
 	}
 }
 

@@ -84,9 +84,9 @@ T_TEST("parameters are recovered")
 	static const char *const graph[] = { "out2", "in2", "out3", "in3",
 					     "fig5" };
 
-	for (size_t k = 0; k < NP_ARRAY_SIZE(known); k++) {
+	T_EACH(r, known) {
 		const struct np_sharing_model *m =
-			np_sharing_find(known[k].model, NULL);
+			np_sharing_find(r->model, NULL);
 		struct np_sharing_param p = NP_SHARING_DEFAULTS;
 		struct np_scheme s[NP_ARRAY_SIZE(graph)];
 		double took[NP_ARRAY_SIZE(graph)][T_COMMS];
@@ -94,25 +94,23 @@ T_TEST("parameters are recovered")
 
 		for (size_t i = 0; i < NP_ARRAY_SIZE(graph); i++) {
 			s[i] = case_of(graph[i], took[i]);
-			np_sharing_dynamic(m, &known[k].truth, s[i].c, zero,
-					   one, s[i].n, 16, took[i], NULL);
+			np_sharing_dynamic(m, &r->truth, s[i].c, zero, one,
+					   s[i].n, 16, took[i], NULL);
 		}
 		took[0][0] = NAN; /* not measured */
-		T_ROW(known[k].model,
+		T_ROW(r->model,
 		      !np_sharing_fit(m, s, NP_ARRAY_SIZE(s), &p, &f, NULL));
-		T_ROW(known[k].model, f.n == 15 && f.mean_error < 1e-6);
+		T_ROW(r->model, f.n == 15 && f.mean_error < 1e-6);
 		for (size_t i = 0; i < 3; i++)
 			T_ROW(f.name[i], f.fitted[i]);
-		T_ROW(known[k].model,
-		      t_close(p.beta, known[k].truth.beta, 1e-5) &&
-			      t_close(p.gamma_out, known[k].truth.gamma_out,
-				      1e-4) &&
-			      t_close(p.gamma_in, known[k].truth.gamma_in,
-				      1e-4));
-		T_ROW(known[k].model,
-		      t_close(p.ib_in, known[k].truth.ib_in, 1e-5) &&
-			      t_close(p.ib_out, known[k].truth.ib_out, 1e-5) &&
-			      t_close(p.ib_many, known[k].truth.ib_many, 1e-5));
+		T_ROW(r->model,
+		      t_close(p.beta, r->truth.beta, 1e-5) &&
+			      t_close(p.gamma_out, r->truth.gamma_out, 1e-4) &&
+			      t_close(p.gamma_in, r->truth.gamma_in, 1e-4));
+		T_ROW(r->model,
+		      t_close(p.ib_in, r->truth.ib_in, 1e-5) &&
+			      t_close(p.ib_out, r->truth.ib_out, 1e-5) &&
+			      t_close(p.ib_many, r->truth.ib_many, 1e-5));
 	}
 }
 

@@ -230,15 +230,14 @@ static const struct {
 
 T_TEST("impossible measurements are rejected with a message")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_scheme_set set;
 		struct np_schedule s;
 
-		T_ROW(refused[i].name,
-		      schedule(refused[i].text, refused[i].repeats, &set, &s,
-			       &err) == refused[i].rc);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
+		T_ROW(r->name,
+		      schedule(r->text, r->repeats, &set, &s, &err) == r->rc);
+		T_ROW(r->name, strstr(err.text, r->says));
 		np_scheme_free(&set);
 	}
 }

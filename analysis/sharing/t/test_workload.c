@@ -73,18 +73,18 @@ static const struct {
 
 T_TEST("programs are read and take the expected time")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
+	T_EACH(r, good) {
 		struct np_replay_app *a = NULL;
 		struct np_err err = NP_ERR_INIT;
 		double end_sec = -1;
 
-		T_ROW(good[i].name, !parse(good[i].text, &a, &err));
+		T_ROW(r->name, !parse(r->text, &a, &err));
 		T_ROW(err.text, !*err.text);
 		if (!a)
 			continue;
-		T_ROW(good[i].name, a->n_ops == good[i].n_ops);
-		T_ROW(good[i].name, !play(a, NULL, &end_sec));
-		T_ROW(good[i].name, t_close(end_sec, good[i].end_sec, 1e-9));
+		T_ROW(r->name, a->n_ops == r->n_ops);
+		T_ROW(r->name, !play(a, NULL, &end_sec));
+		T_ROW(r->name, t_close(end_sec, r->end_sec, 1e-9));
 		np_replay_app_free(a);
 	}
 }
@@ -170,13 +170,12 @@ static const struct {
 
 T_TEST("invalid programs are rejected with their line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_replay_app *a;
 
-		T_ROW(refused[i].name,
-		      parse(refused[i].text, &a, &err) == refused[i].rc);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
+		T_ROW(r->name, parse(r->text, &a, &err) == r->rc);
+		T_ROW(r->name, strstr(err.text, r->says));
 	}
 }
 

@@ -105,18 +105,18 @@ T_TEST("who may use a published name, by which line")
 {
 	static const uint32_t zero;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		const struct np_place_conf *c = conf_of(rows[i].lines);
-		struct np_auth_user user = { .uid = rows[i].who.uid };
+	T_EACH(r, rows) {
+		const struct np_place_conf *c = conf_of(r->lines);
+		struct np_auth_user user = { .uid = r->who.uid };
 
 		if (user.uid == 7)
 			user.groups = np_auth_groups(c->auth_rule,
 						     c->n_auth_rules, &zero, 1);
-		T_ROW(rows[i].name,
-		      np_auth_check(c->auth_rule, c->n_auth_rules, rows[i].app,
-				    &rows[i].who,
+		T_ROW(r->name,
+		      np_auth_check(c->auth_rule, c->n_auth_rules, r->app,
+				    &r->who,
 				    user.uid == NOBODY_ASKED ? NULL : &user) ==
-			      rows[i].says);
+			      r->says);
 	}
 }
 
@@ -237,16 +237,15 @@ static const struct {
 
 T_TEST("what a job counts as, with authorisation and without")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(jobs); i++) {
-		const struct np_auth_request who = { .uid = jobs[i].uid,
+	T_EACH(r, jobs) {
+		const struct np_auth_request who = { .uid = r->uid,
 						     .partition = "main" };
-		struct np_app_index *x = index_of(jobs[i].lines);
+		struct np_app_index *x = index_of(r->lines);
 		enum np_auth auth = NP_AUTH_PENDING;
-		int32_t profile =
-			np_app_index_of_job(x, jobs[i].app, &who, &auth);
+		int32_t profile = np_app_index_of_job(x, r->app, &who, &auth);
 
-		T_ROW(jobs[i].name, profile == jobs[i].profile);
-		T_ROW(jobs[i].name, auth == jobs[i].auth);
+		T_ROW(r->name, profile == r->profile);
+		T_ROW(r->name, auth == r->auth);
 		np_app_index_unref(x);
 	}
 }

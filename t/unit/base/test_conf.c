@@ -47,12 +47,12 @@ static const struct {
 
 T_TEST("times need a unit and are exact")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(durations); i++) {
+	T_EACH(r, durations) {
 		double sec = -1;
-		int rc = np_duration_parse(durations[i].in, &sec);
+		int rc = np_duration_parse(r->in, &sec);
 
-		T_ROW(durations[i].name, rc == durations[i].rc);
-		T_ROW(durations[i].name, sec == (rc ? -1 : durations[i].sec));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, sec == (rc ? -1 : r->sec));
 	}
 }
 
@@ -83,12 +83,12 @@ static const struct {
 
 T_TEST("sizes take K, M, G and overflow is an error")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++) {
+	T_EACH(r, sizes) {
 		uint64_t bytes = 77;
-		int rc = np_bytes_parse(sizes[i].in, &bytes);
+		int rc = np_bytes_parse(r->in, &bytes);
 
-		T_ROW(sizes[i].name, rc == sizes[i].rc);
-		T_ROW(sizes[i].name, bytes == (rc ? 77 : sizes[i].bytes));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, bytes == (rc ? 77 : r->bytes));
 	}
 }
 
@@ -115,13 +115,12 @@ static const struct {
 
 T_TEST("a share needs its % and is exact")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(shares); i++) {
+	T_EACH(r, shares) {
 		double fraction = -1;
-		int rc = np_percent_parse(shares[i].in, &fraction);
+		int rc = np_percent_parse(r->in, &fraction);
 
-		T_ROW(shares[i].name, rc == shares[i].rc);
-		T_ROW(shares[i].name,
-		      fraction == (rc ? -1 : shares[i].fraction));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, fraction == (rc ? -1 : r->fraction));
 	}
 }
 
@@ -301,16 +300,16 @@ static const struct {
 
 T_TEST("a bad value is named with what was expected")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+	T_EACH(r, bad) {
 		struct np_conf c, before;
 		struct np_err err = NP_ERR_INIT;
 
 		np_conf_init(&c);
 		before = c;
-		T_ROW(bad[i].in, np_conf_set(&c, bad[i].in, &err) == -EINVAL);
-		T_ROW(bad[i].in, !memcmp(&c, &before, sizeof(c)));
+		T_ROW(r->in, np_conf_set(&c, r->in, &err) == -EINVAL);
+		T_ROW(r->in, !memcmp(&c, &before, sizeof(c)));
 		for (size_t k = 0; k < 3; k++)
-			T_ROW(bad[i].in, strstr(err.text, bad[i].says[k]));
+			T_ROW(r->in, strstr(err.text, r->says[k]));
 	}
 }
 
@@ -372,17 +371,15 @@ static const struct {
 
 T_TEST("an error names file and line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad_files); i++) {
+	T_EACH(r, bad_files) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_conf c;
 
 		np_conf_init(&c);
-		T_ROW(bad_files[i].name,
-		      np_conf_load(&c,
-				   t_write("netprof.conf", bad_files[i].text,
-					   bad_files[i].len),
+		T_ROW(r->name,
+		      np_conf_load(&c, t_write("netprof.conf", r->text, r->len),
 				   &err) == -EINVAL);
-		T_ROW(bad_files[i].name, strstr(err.text, bad_files[i].says));
+		T_ROW(r->name, strstr(err.text, r->says));
 	}
 }
 

@@ -57,19 +57,19 @@ static const struct {
 
 T_TEST("names come out as Slurm would write them")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
+	T_EACH(r, lists) {
 		struct np_err err = NP_ERR_INIT;
 		char got[256] = "", **names = NULL;
 		size_t n = 0;
-		int rc = np_hostlist_expand(lists[i].text, &names, &n, &err);
+		int rc = np_hostlist_expand(r->text, &names, &n, &err);
 
 		for (size_t k = 0; k < n; k++) {
 			strcat(got, k ? " " : "");
 			strcat(got, names[k]);
 		}
-		T_ROW(lists[i].name, rc == lists[i].rc);
-		T_ROW(lists[i].name, !strcmp(got, lists[i].want));
-		T_ROW(lists[i].name, !rc == !err.text[0]);
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, !strcmp(got, r->want));
+		T_ROW(r->name, !rc == !err.text[0]);
 		np_names_free(names, n);
 	}
 }
@@ -102,19 +102,18 @@ static int take(void *arg, const char *name)
 
 T_TEST("lists as users write them")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(walks); i++) {
-		const char *at = walks[i].text;
+	T_EACH(r, walks) {
+		const char *at = r->text;
 		char got[64] = "";
 		int rc = 0;
 
 		for (size_t len; !rc && (len = np_hostlist_word(&at));
 		     at += len)
 			rc = np_hostlist_walk(at, len, take, got);
-		T_ROW(walks[i].name, rc == walks[i].rc);
-		T_ROW(walks[i].name, !strcmp(got, walks[i].want));
-		rc = np_hostlist_each(walks[i].text, NULL, NULL);
-		T_ROW(walks[i].name,
-		      rc == (walks[i].rc == -EINTR ? 0 : walks[i].rc));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, !strcmp(got, r->want));
+		rc = np_hostlist_each(r->text, NULL, NULL);
+		T_ROW(r->name, rc == (r->rc == -EINTR ? 0 : r->rc));
 	}
 }
 
@@ -139,12 +138,11 @@ static const struct {
 
 T_TEST("what two lists share")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
+	T_EACH(r, pairs) {
 		char buf[80];
-		size_t n = np_hostlist_shared(pairs[i].a, pairs[i].b, buf,
-					      pairs[i].room);
+		size_t n = np_hostlist_shared(r->a, r->b, buf, r->room);
 
-		T_ROW(pairs[i].name, n == pairs[i].n);
-		T_ROW(pairs[i].name, !strcmp(buf, pairs[i].want));
+		T_ROW(r->name, n == r->n);
+		T_ROW(r->name, !strcmp(buf, r->want));
 	}
 }

@@ -69,19 +69,17 @@ static const struct {
 
 T_TEST("what is of another kind is named")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_err err = NP_ERR_INIT;
 		/* Of just that size, so that what reads on is seen. */
-		char *copy = malloc(rows[i].len ? rows[i].len : 1);
+		char *copy = malloc(r->len ? r->len : 1);
 		int rc;
 
-		memcpy(copy, rows[i].text, rows[i].len);
-		rc = np_kind_check(copy, rows[i].len, rows[i].expected, "x",
-				   &err);
-		T_ROW(rows[i].name, rc == (rows[i].says ? -EINVAL : 0));
-		T_ROW(rows[i].name,
-		      !strncmp(err.text, rows[i].says ? rows[i].says : "",
-			       rows[i].says ? strlen(rows[i].says) : 1));
+		memcpy(copy, r->text, r->len);
+		rc = np_kind_check(copy, r->len, r->expected, "x", &err);
+		T_ROW(r->name, rc == (r->says ? -EINVAL : 0));
+		T_ROW(r->name, !strncmp(err.text, r->says ? r->says : "",
+					r->says ? strlen(r->says) : 1));
 		free(copy);
 	}
 }

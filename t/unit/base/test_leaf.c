@@ -30,12 +30,12 @@ static const struct {
 
 T_TEST("the leaf is the switch next to the node")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		char leaf[16] = "untouched";
 
-		np_leaf_from_address(rows[i].address, NULL, rows[i].node, leaf,
+		np_leaf_from_address(r->address, NULL, r->node, leaf,
 				     sizeof(leaf));
-		T_ROW(rows[i].name, !strcmp(leaf, rows[i].leaf));
+		T_ROW(r->name, !strcmp(leaf, r->leaf));
 	}
 }
 
@@ -65,11 +65,11 @@ static const struct {
 
 T_TEST("leaves whose names have dots are distinguished")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(dotted); i++) {
+	T_EACH(r, dotted) {
 		char leaf[31] = "untouched";
 
-		np_leaf_from_address(dotted[i].address, dotted[i].pattern, "n1",
-				     leaf, sizeof(leaf));
-		T_ROW(dotted[i].name, !strcmp(leaf, dotted[i].leaf));
+		np_leaf_from_address(r->address, r->pattern, "n1", leaf,
+				     sizeof(leaf));
+		T_ROW(r->name, !strcmp(leaf, r->leaf));
 	}
 }

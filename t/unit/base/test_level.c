@@ -23,18 +23,17 @@ static const struct {
 
 T_TEST("names and parts are understood")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
+	T_EACH(r, good) {
 		struct np_level l = { 0 };
 		struct np_err err = NP_ERR_INIT;
-		int rc = np_level_parse(good[i].text, &l, &err);
+		int rc = np_level_parse(r->text, &l, &err);
 
-		T_ROW(good[i].name, rc == 0 && !err.text[0]);
-		T_ROW(good[i].name, !strcmp(l.name, good[i].text));
-		T_ROW(good[i].name, l.peers == good[i].peers &&
-					    l.messages == good[i].messages &&
-					    l.bytes == good[i].bytes);
-		T_ROW(good[i].name,
-		      t_close(l.pause_sec, good[i].pause_sec, 1e-12));
+		T_ROW(r->name, rc == 0 && !err.text[0]);
+		T_ROW(r->name, !strcmp(l.name, r->text));
+		T_ROW(r->name, l.peers == r->peers &&
+				       l.messages == r->messages &&
+				       l.bytes == r->bytes);
+		T_ROW(r->name, t_close(l.pause_sec, r->pause_sec, 1e-12));
 	}
 }
 
@@ -69,13 +68,13 @@ static const struct {
 
 T_TEST("anything else is refused, with the reason")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+	T_EACH(r, bad) {
 		struct np_level l = { .peers = 77 };
 		struct np_err err = NP_ERR_INIT;
-		int rc = np_level_parse(bad[i].text, &l, &err);
+		int rc = np_level_parse(r->text, &l, &err);
 
-		T_ROW(bad[i].name, rc == -EINVAL && l.peers == 77);
-		T_ROW(bad[i].name, strstr(err.text, bad[i].says) != NULL);
+		T_ROW(r->name, rc == -EINVAL && l.peers == 77);
+		T_ROW(r->name, strstr(err.text, r->says) != NULL);
 	}
 }
 

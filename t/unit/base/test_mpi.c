@@ -104,16 +104,14 @@ static const struct {
 
 T_TEST("a library says which MPI it is")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(libraries); i++) {
-		const char *want = libraries[i].want;
+	T_EACH(r, libraries) {
+		const char *want = r->want;
 		char got[NP_MPI_TEXT] = "";
-		bool any =
-			np_mpi_of_file(make("libmpi.so.40", libraries[i].symbol,
-					    libraries[i].text),
-				       got);
+		bool any = np_mpi_of_file(
+			make("libmpi.so.40", r->symbol, r->text), got);
 
-		T_ROW(libraries[i].name, any == !!want);
-		T_ROW(libraries[i].name, !want || !strcmp(got, want));
+		T_ROW(r->name, any == !!want);
+		T_ROW(r->name, !want || !strcmp(got, want));
 	}
 	T_CHECK(!np_mpi_of_file("/nonexistent/libmpi.so", (char[64]){ 0 }));
 }
@@ -198,16 +196,14 @@ static const struct {
 
 T_TEST("a process has the MPI that it or its child has mapped")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(processes); i++) {
-		const char *want = processes[i].want;
+	T_EACH(r, processes) {
+		const char *want = r->want;
 		char got[NP_MPI_TEXT] = "";
-		pid_t pid = start(make(processes[i].file, processes[i].symbol,
-				       "4.0.2"),
-				  processes[i].child);
+		pid_t pid = start(make(r->file, r->symbol, "4.0.2"), r->child);
 		bool any = np_mpi_find(pid, np_mpi_of_file, got);
 
-		T_ROW(processes[i].name, any == !!want);
-		T_ROW(processes[i].name, !want || !strcmp(got, want));
+		T_ROW(r->name, any == !!want);
+		T_ROW(r->name, !want || !strcmp(got, want));
 		end(pid);
 	}
 }

@@ -22,11 +22,9 @@ T_TEST("letters between two names")
 {
 	char big[300];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
-		T_ROW(pairs[i].b,
-		      np_distance(pairs[i].a, pairs[i].b) == pairs[i].distance);
-		T_ROW(pairs[i].b,
-		      np_distance(pairs[i].b, pairs[i].a) == pairs[i].distance);
+	T_EACH(r, pairs) {
+		T_ROW(r->b, np_distance(r->a, r->b) == r->distance);
+		T_ROW(r->b, np_distance(r->b, r->a) == r->distance);
 	}
 	memset(big, 'x', sizeof(big));
 	big[sizeof(big) - 1] = '\0';
@@ -52,10 +50,10 @@ T_TEST("names that were perhaps meant")
 	const char *names[] = { "lammps", "hpcc", "hpcg", "cp2k", "x" };
 	char buf[128];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(typed); i++) {
-		np_suggest(typed[i].name, names, NP_ARRAY_SIZE(names), buf,
+	T_EACH(r, typed) {
+		np_suggest(r->name, names, NP_ARRAY_SIZE(names), buf,
 			   sizeof(buf));
-		T_ROW(typed[i].name, !strcmp(buf, typed[i].want));
+		T_ROW(r->name, !strcmp(buf, r->want));
 	}
 	np_suggest("lamps", names, 5, buf, 10);
 	T_CHECK(strlen(buf) == 9);

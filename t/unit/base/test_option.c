@@ -70,22 +70,21 @@ static int parse(enum np_option_kind kind, const char *text, double *out,
 
 T_TEST("values are taken or refused with option, value and range")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_err err = NP_ERR_INIT;
 		double got = 0;
-		int rc = parse(rows[i].kind, rows[i].text, &got, &err);
+		int rc = parse(r->kind, r->text, &got, &err);
 
-		if (rows[i].want >= 0) {
-			T_ROW(rows[i].name, rc == 0);
-			T_ROW(rows[i].name, t_close(got, rows[i].want, 1e-12));
+		if (r->want >= 0) {
+			T_ROW(r->name, rc == 0);
+			T_ROW(r->name, t_close(got, r->want, 1e-12));
 			continue;
 		}
-		T_ROW(rows[i].name, rc == -EINVAL && got == 0);
-		T_ROW(rows[i].name, strstr(err.text, "--x") != NULL);
-		T_ROW(rows[i].name, strstr(err.text, "expected") != NULL);
-		T_ROW(rows[i].name,
-		      strlen(rows[i].text) > 40 ||
-			      strstr(err.text, rows[i].text) != NULL);
+		T_ROW(r->name, rc == -EINVAL && got == 0);
+		T_ROW(r->name, strstr(err.text, "--x") != NULL);
+		T_ROW(r->name, strstr(err.text, "expected") != NULL);
+		T_ROW(r->name, strlen(r->text) > 40 ||
+				       strstr(err.text, r->text) != NULL);
 	}
 }
 
@@ -132,16 +131,15 @@ static const struct {
 
 T_TEST("decimal numbers are finite, and nothing else is one")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(decimals); i++) {
+	T_EACH(r, decimals) {
 		double got = -1;
-		const char *rest = np_decimal_parse(decimals[i].text, &got);
+		const char *rest = np_decimal_parse(r->text, &got);
 
-		if (decimals[i].rest)
-			T_ROW(decimals[i].name,
-			      rest && !strcmp(rest, decimals[i].rest) &&
-				      got == decimals[i].want);
+		if (r->rest)
+			T_ROW(r->name,
+			      rest && !strcmp(rest, r->rest) && got == r->want);
 		else
-			T_ROW(decimals[i].name, !rest && got == -1);
+			T_ROW(r->name, !rest && got == -1);
 	}
 }
 
@@ -159,12 +157,11 @@ static const struct {
 
 T_TEST("what is no option is named")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(unknown); i++) {
+	T_EACH(r, unknown) {
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(unknown[i].name,
-		      np_option_unknown(unknown[i].option, "x", "prog", &err) ==
-			      -EINVAL);
-		T_ROW(unknown[i].name, !strcmp(err.text, unknown[i].line));
+		T_ROW(r->name, np_option_unknown(r->option, "x", "prog",
+						 &err) == -EINVAL);
+		T_ROW(r->name, !strcmp(err.text, r->line));
 	}
 }

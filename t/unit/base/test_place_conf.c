@@ -73,12 +73,10 @@ static const struct {
 
 T_TEST("each partition has its mode")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++) {
-		struct np_place_conf c = conf_of(modes[i].lines);
+	T_EACH(r, modes) {
+		struct np_place_conf c = conf_of(r->lines);
 
-		T_ROW(modes[i].name,
-		      np_place_conf_mode(&c, modes[i].partition) ==
-			      modes[i].mode);
+		T_ROW(r->name, np_place_conf_mode(&c, r->partition) == r->mode);
 	}
 	T_CHECK(!strcmp(np_mode_name(NP_MODE_OFF), "off") &&
 		!strcmp(np_mode_name(NP_MODE_ADVISE), "advise") &&
@@ -125,13 +123,11 @@ static const struct {
 
 T_TEST("the application of a job by name or comment")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rules); i++) {
-		struct np_place_conf c = conf_of(rules[i].lines);
-		const char *app =
-			np_place_conf_app(&c, rules[i].job, rules[i].comment);
+	T_EACH(r, rules) {
+		struct np_place_conf c = conf_of(r->lines);
+		const char *app = np_place_conf_app(&c, r->job, r->comment);
 
-		T_ROW(rules[i].name,
-		      rules[i].app ? app && !strcmp(app, rules[i].app) : !app);
+		T_ROW(r->name, r->app ? app && !strcmp(app, r->app) : !app);
 	}
 }
 
@@ -168,13 +164,12 @@ static const struct {
 
 T_TEST("trusted users by name and number")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(trusted); i++) {
-		struct np_place_conf c = conf_of(trusted[i].lines);
+	T_EACH(r, trusted) {
+		struct np_place_conf c = conf_of(r->lines);
 
-		T_ROW(trusted[i].name, c.n_trusted == trusted[i].n);
-		T_ROW(trusted[i].name,
-		      !memcmp(c.trusted, trusted[i].uid,
-			      trusted[i].n * sizeof(c.trusted[0])));
+		T_ROW(r->name, c.n_trusted == r->n);
+		T_ROW(r->name,
+		      !memcmp(c.trusted, r->uid, r->n * sizeof(c.trusted[0])));
 	}
 }
 
@@ -197,19 +192,18 @@ T_TEST("one entry too many is reported")
 {
 	static struct np_conf c, before;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(too_many); i++) {
+	T_EACH(r, too_many) {
 		struct np_err err = NP_ERR_INIT;
 		char line[64];
 
 		np_conf_init(&c);
-		for (int k = 0; k <= too_many[i].most; k++) {
-			snprintf(line, sizeof(line), too_many[i].format, k);
+		for (int k = 0; k <= r->most; k++) {
+			snprintf(line, sizeof(line), r->format, k);
 			before = c;
-			T_ROW(line,
-			      np_conf_set(&c, line, &err) ==
-				      (k < too_many[i].most ? 0 : -EINVAL));
+			T_ROW(line, np_conf_set(&c, line, &err) ==
+					    (k < r->most ? 0 : -EINVAL));
 		}
-		T_ROW(line, strstr(err.text, too_many[i].says));
+		T_ROW(line, strstr(err.text, r->says));
 		T_ROW(line, !memcmp(&c, &before, sizeof(c)));
 	}
 }

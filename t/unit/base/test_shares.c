@@ -26,15 +26,15 @@ static uint64_t taken_by(struct np_shares *s, uint32_t uid)
 
 T_TEST("users who want all of it")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_shares s = { .limit = LIMIT };
 		uint64_t got[64] = { 0 };
 
 		for (uint32_t k = 0; k < LIMIT; k++)
-			for (uint32_t u = 0; u < rows[i].n; u++)
+			for (uint32_t u = 0; u < r->n; u++)
 				got[u] += np_shares_take(&s, u, 1);
-		for (uint32_t u = 0; u < rows[i].n; u++)
-			T_ROW(rows[i].name, got[u] == rows[i].each);
+		for (uint32_t u = 0; u < r->n; u++)
+			T_ROW(r->name, got[u] == r->each);
 		np_shares_free(&s);
 	}
 }

@@ -113,14 +113,14 @@ T_TEST("lines are read as Slurm reads them")
 	     "mkdir sub; echo one=1 >one; echo hpc=1 >hpc.inc; echo Include "
 	     "beside >sub/deep; echo deep=1 >sub/beside; "
 	     "echo Include one >sub/up; mkfifo fifo.inc");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+	T_EACH(r, lines) {
 		struct np_err err = NP_ERR_INIT;
 		unsigned number;
 
-		t_write("conf", lines[i].text, strlen(lines[i].text));
-		T_ROW(lines[i].name, !read_file("conf", &number, &err));
-		T_ROW(lines[i].name, !strcmp(got, lines[i].want));
-		T_ROW(lines[i].name, number == lines[i].number);
+		t_write("conf", r->text, strlen(r->text));
+		T_ROW(r->name, !read_file("conf", &number, &err));
+		T_ROW(r->name, !strcmp(got, r->want));
+		T_ROW(r->name, number == r->number);
 	}
 }
 
@@ -145,13 +145,13 @@ static const struct {
 
 T_TEST("what cannot be read is named by file and line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+	T_EACH(r, bad) {
 		struct np_err err = NP_ERR_INIT;
 		unsigned number;
 
-		t_write("conf", bad[i].text, strlen(bad[i].text));
-		T_ROW(bad[i].name, read_file("conf", &number, &err) < 0);
-		T_ROW(bad[i].name, !!strstr(err.text, bad[i].says));
+		t_write("conf", r->text, strlen(r->text));
+		T_ROW(r->name, read_file("conf", &number, &err) < 0);
+		T_ROW(r->name, !!strstr(err.text, r->says));
 	}
 }
 
@@ -182,16 +182,15 @@ static const struct {
 T_TEST("a line ends at a NUL, as for Slurm")
 {
 	t_write("nul", BYTES("n=1\n\0n=2\n"));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(nuls); i++) {
+	T_EACH(r, nuls) {
 		struct np_err err = NP_ERR_INIT;
 		unsigned number;
 
-		t_write("conf", nuls[i].text, nuls[i].len);
-		T_ROW(nuls[i].name,
-		      read_file("conf", &number, &err) == -EILSEQ);
-		T_ROW(nuls[i].name, !strcmp(got, nuls[i].want));
-		T_ROW(nuls[i].name, !!strstr(err.text, nuls[i].says));
-		T_ROW(nuls[i].name,
+		t_write("conf", r->text, r->len);
+		T_ROW(r->name, read_file("conf", &number, &err) == -EILSEQ);
+		T_ROW(r->name, !strcmp(got, r->want));
+		T_ROW(r->name, !!strstr(err.text, r->says));
+		T_ROW(r->name,
 		      !!strstr(err.text,
 			       "a NUL character: like Slurm, this skips"));
 	}
@@ -224,18 +223,17 @@ T_TEST("an Include that nothing follows is read and named")
 {
 	t_write("one", BYTES("one=1\n"));
 	t_write("open", BYTES("Include one"));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(opens); i++) {
+	T_EACH(r, opens) {
 		struct np_err err = NP_ERR_INIT;
 		unsigned number;
 		int rc;
 
-		t_write("conf", opens[i].text, strlen(opens[i].text));
+		t_write("conf", r->text, strlen(r->text));
 		rc = read_file("conf", &number, &err);
-		T_ROW(opens[i].name, rc == (opens[i].says ? -ENOMSG : 0));
-		T_ROW(opens[i].name, np_slurm_was_read(rc));
-		T_ROW(opens[i].name, !strcmp(got, opens[i].want));
-		T_ROW(opens[i].name,
-		      !opens[i].says || strstr(err.text, opens[i].says));
+		T_ROW(r->name, rc == (r->says ? -ENOMSG : 0));
+		T_ROW(r->name, np_slurm_was_read(rc));
+		T_ROW(r->name, !strcmp(got, r->want));
+		T_ROW(r->name, !r->says || strstr(err.text, r->says));
 	}
 }
 
@@ -273,19 +271,19 @@ static const struct {
 
 T_TEST("records that scontrol prints")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(printed); i++) {
+	T_EACH(r, printed) {
 		char buf[128], *text = buf;
 		struct np_slurm_pair p;
 
 		got[0] = '\0';
-		strcpy(buf, printed[i].text);
+		strcpy(buf, r->text);
 		while (np_slurm_printed_pair(&text, &p)) {
 			add(got[0] ? " " : "");
 			add(p.key);
 			add("=");
 			add(p.value);
 		}
-		T_ROW(printed[i].name, !strcmp(got, printed[i].want));
+		T_ROW(r->name, !strcmp(got, r->want));
 	}
 }
 
@@ -318,13 +316,11 @@ static const struct {
 
 T_TEST("settings that scontrol prints")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
+	T_EACH(r, settings) {
 		char buf[64];
-		bool found = np_slurm_setting(config, settings[i].key, buf,
-					      sizeof(buf));
+		bool found = np_slurm_setting(config, r->key, buf, sizeof(buf));
 
-		T_ROW(settings[i].key, found == !!settings[i].want);
-		T_ROW(settings[i].key,
-		      !found || !strcmp(buf, settings[i].want));
+		T_ROW(r->key, found == !!r->want);
+		T_ROW(r->key, !found || !strcmp(buf, r->want));
 	}
 }

@@ -68,9 +68,9 @@ T_TEST("lines are read as Slurm reads them")
 	t_sh(t_tmpdir(),
 	     "mkdir d; echo optional one.so >d/a.conf; "
 	     "echo include two >d/b.conf; echo required three.so >d/two");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		T_ROW(rows[i].name, !read_stack(rows[i].text, NULL));
-		T_ROW(rows[i].name, !strcmp(got, rows[i].want));
+	T_EACH(r, rows) {
+		T_ROW(r->name, !read_stack(r->text, NULL));
+		T_ROW(r->name, !strcmp(got, r->want));
 	}
 }
 
@@ -97,13 +97,13 @@ static const struct {
 
 T_TEST("a plugin's arguments are what follows its name")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(arguments); i++) {
-		const char *path = t_write("plugstack.conf", arguments[i].text,
-					   strlen(arguments[i].text));
+	T_EACH(r, arguments) {
+		const char *path =
+			t_write("plugstack.conf", r->text, strlen(r->text));
 
-		T_ROW(arguments[i].name,
+		T_ROW(r->name,
 		      !np_slurm_stack(path, take_arguments, NULL, NULL));
-		T_ROW(arguments[i].name, !strcmp(got, arguments[i].want));
+		T_ROW(r->name, !strcmp(got, r->want));
 	}
 }
 
@@ -141,14 +141,12 @@ static const struct {
 
 T_TEST("what is not text is read as Slurm reads it")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(not_text); i++) {
+	T_EACH(r, not_text) {
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(not_text[i].name,
-		      read_bytes(not_text[i].bytes, not_text[i].len, &err) ==
-			      -EILSEQ);
-		T_ROW(not_text[i].name, !strcmp(got, not_text[i].want));
-		T_ROW(not_text[i].name, !!strstr(err.text, not_text[i].why));
+		T_ROW(r->name, read_bytes(r->bytes, r->len, &err) == -EILSEQ);
+		T_ROW(r->name, !strcmp(got, r->want));
+		T_ROW(r->name, !!strstr(err.text, r->why));
 	}
 }
 

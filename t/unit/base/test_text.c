@@ -49,24 +49,24 @@ static const struct {
 
 T_TEST("text from outside cannot play tricks on a terminal")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		char *got = np_text_plain_copy(rows[i].in, rows[i].max);
+	T_EACH(r, rows) {
+		char *got = np_text_plain_copy(r->in, r->max);
 
-		T_ROW(rows[i].name, got && !strcmp(got, rows[i].want));
+		T_ROW(r->name, got && !strcmp(got, r->want));
 		free(got);
 	}
 }
 
 T_TEST("the same in place")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		char text[128];
 
-		if (strlen(rows[i].in) > rows[i].max)
+		if (strlen(r->in) > r->max)
 			continue;
-		strcpy(text, rows[i].in);
+		strcpy(text, r->in);
 		np_text_make_plain(text);
-		T_ROW(rows[i].name, !strcmp(text, rows[i].want));
+		T_ROW(r->name, !strcmp(text, r->want));
 	}
 }
 
@@ -103,9 +103,8 @@ T_TEST("a list has whole words")
 		{ "in no list", NULL, "a", false },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(words); i++)
-		T_ROW(words[i].name,
-		      np_list_has(words[i].list, words[i].word,
-				  strlen(words[i].word)) == words[i].has);
+	T_EACH(r, words)
+		T_ROW(r->name,
+		      np_list_has(r->list, r->word, strlen(r->word)) == r->has);
 	T_CHECK(np_list_has("a,b", "b&c", 1));
 }

@@ -48,15 +48,14 @@ static const struct {
 
 T_TEST("leaf switches are found in Slurm's own words")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_topo t;
 
-		T_CHECK(np_topo_parse(rows[i].text, &t, NULL) == 0);
-		T_ROW(rows[i].name,
-		      t.n == rows[i].n &&
-			      (!t.n ||
-			       (!strcmp(t.leaf[0].name, rows[i].leaf0) &&
-				!strcmp(t.leaf[0].nodes, rows[i].nodes0))));
+		T_CHECK(np_topo_parse(r->text, &t, NULL) == 0);
+		T_ROW(r->name,
+		      t.n == r->n &&
+			      (!t.n || (!strcmp(t.leaf[0].name, r->leaf0) &&
+					!strcmp(t.leaf[0].nodes, r->nodes0))));
 		np_topo_free(&t);
 	}
 }
@@ -106,18 +105,17 @@ static const struct {
 
 T_TEST("a file of rails says which adapter leads to which switch")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rails); i++) {
+	T_EACH(r, rails) {
 		struct np_err err = NP_ERR_INIT;
-		char *text = strdup(rails[i].text);
+		char *text = strdup(r->text);
 		struct np_topo t = { .n = 0 };
 		int rc = np_rails_parse(text, "f", &t, &err);
 
-		T_ROW(rails[i].name, rc == rails[i].rc && t.n == rails[i].n);
-		T_ROW(rails[i].name, !rc || strstr(err.text, rails[i].message));
+		T_ROW(r->name, rc == r->rc && t.n == r->n);
+		T_ROW(r->name, !rc || strstr(err.text, r->message));
 		if (!rc && t.n)
-			T_ROW(rails[i].name,
-			      !strcmp(t.leaf[0].rail, "a") &&
-				      !strcmp(t.leaf[0].nic, "ib0"));
+			T_ROW(r->name, !strcmp(t.leaf[0].rail, "a") &&
+					       !strcmp(t.leaf[0].nic, "ib0"));
 		np_topo_free(&t);
 		free(text);
 	}

@@ -316,19 +316,19 @@ static const struct {
 
 T_TEST("sharing coefficients are measured until the scope is clear")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(couples); i++) {
+	T_EACH(row, couples) {
 		struct np_cal_estimate e;
 		struct rig r;
 
 		rig_make(&r, "c0,c7", 8);
-		r.w.felt[NP_SCOPE_LEAF] = couples[i].felt;
-		r.w.scatter = couples[i].scatter;
-		r.c.setup.repeats = couples[i].repeats;
-		T_ROW(couples[i].name, !np_calibrate_measure(&r.c, NULL));
-		T_ROW(couples[i].name,
-		      couples[i].want == np_cal_loss(&r.c, NP_SCOPE_LEAF).n);
-		T_ROW(couples[i].name, r.c.scope == couples[i].scope);
-		T_ROW(couples[i].name,
+		r.w.felt[NP_SCOPE_LEAF] = row->felt;
+		r.w.scatter = row->scatter;
+		r.c.setup.repeats = row->repeats;
+		T_ROW(row->name, !np_calibrate_measure(&r.c, NULL));
+		T_ROW(row->name,
+		      row->want == np_cal_loss(&r.c, NP_SCOPE_LEAF).n);
+		T_ROW(row->name, r.c.scope == row->scope);
+		T_ROW(row->name,
 		      !np_calibrate_estimate(&r.c, &e) && e.n == e.n_done);
 		rig_free(&r);
 	}

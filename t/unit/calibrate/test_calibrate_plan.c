@@ -101,24 +101,22 @@ static const struct {
 
 T_TEST("levels that are the same on so few nodes are measured once")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
+	T_EACH(r, lists) {
 		struct np_level level[NP_CAL_MAX_LEVELS];
 		struct np_err err = NP_ERR_INIT;
 		size_t n = 0;
-		int rc = np_cal_levels_parse(lists[i].text, lists[i].nodes,
-					     level, &n, &err);
+		int rc =
+			np_cal_levels_parse(r->text, r->nodes, level, &n, &err);
 
-		T_ROW(lists[i].name, n == lists[i].n && !rc == (n > 0));
+		T_ROW(r->name, n == r->n && !rc == (n > 0));
 		if (rc)
-			T_ROW(lists[i].name, err.text[0]);
+			T_ROW(r->name, err.text[0]);
 		else
-			T_ROW(lists[i].name,
-			      !strcmp(level[0].name, lists[i].first) &&
-				      !strcmp(level[n - 1].name,
-					      lists[i].last));
-		for (size_t k = 0; k < n && !strcmp(lists[i].text, "default");
-		     k++)
-			T_ROW(lists[i].name,
+			T_ROW(r->name,
+			      !strcmp(level[0].name, r->first) &&
+				      !strcmp(level[n - 1].name, r->last));
+		for (size_t k = 0; k < n && !strcmp(r->text, "default"); k++)
+			T_ROW(r->name,
 			      !strcmp(level[k].name, np_levels[k].name));
 	}
 }
@@ -145,15 +143,14 @@ static const struct {
 
 T_TEST("levels are spread over their impacts")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(choices); i++) {
+	T_EACH(r, choices) {
 		size_t chosen[8], n;
 		char got[16] = "";
 
-		n = np_cal_select_levels(choices[i].slowdown, choices[i].n,
-					 choices[i].keep, chosen);
+		n = np_cal_select_levels(r->slowdown, r->n, r->keep, chosen);
 		for (size_t k = 0; k < n; k++)
 			got[k] = (char)('0' + chosen[k]);
-		T_ROW(choices[i].name, !strcmp(got, choices[i].chosen));
+		T_ROW(r->name, !strcmp(got, r->chosen));
 	}
 }
 

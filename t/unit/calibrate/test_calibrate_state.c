@@ -32,13 +32,12 @@ static const struct {
 
 T_TEST("a damaged file is refused")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
+	T_EACH(r, damaged) {
 		struct np_cal_state s = { .n = 0 };
 		struct np_err err = NP_ERR_INIT;
-		int rc = np_cal_state_parse(damaged[i].text, &s, &err);
+		int rc = np_cal_state_parse(r->text, &s, &err);
 
-		T_ROW(damaged[i].name,
-		      rc == damaged[i].rc && !rc == !err.text[0]);
+		T_ROW(r->name, rc == r->rc && !rc == !err.text[0]);
 		if (!rc)
 			np_cal_state_free(&s);
 	}

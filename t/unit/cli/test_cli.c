@@ -40,9 +40,8 @@ T_TEST("times have three digits and a unit")
 {
 	char buf[CLI_NUMBER_LEN];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(times); i++)
-		T_ROW(times[i].want,
-		      !strcmp(cli_sec(times[i].sec, buf), times[i].want));
+	T_EACH(r, times)
+		T_ROW(r->want, !strcmp(cli_sec(r->sec, buf), r->want));
 }
 
 static const struct {
@@ -65,10 +64,9 @@ T_TEST("both ends of a range have one unit")
 {
 	char buf[CLI_NUMBER_LEN];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(ranges); i++)
-		T_ROW(ranges[i].want,
-		      !strcmp(cli_sec_range(ranges[i].low, ranges[i].high, buf),
-			      ranges[i].want));
+	T_EACH(r, ranges)
+		T_ROW(r->want,
+		      !strcmp(cli_sec_range(r->low, r->high, buf), r->want));
 }
 
 static const struct {
@@ -85,10 +83,8 @@ T_TEST("chosen times have no needless zeros")
 {
 	char buf[CLI_NUMBER_LEN];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)
-		T_ROW(settings[i].want,
-		      !strcmp(cli_setting_sec(settings[i].sec, buf),
-			      settings[i].want));
+	T_EACH(r, settings)
+		T_ROW(r->want, !strcmp(cli_setting_sec(r->sec, buf), r->want));
 }
 
 T_TEST("the micro sign only where the terminal knows it")
@@ -130,9 +126,8 @@ T_TEST("sizes")
 {
 	char buf[CLI_NUMBER_LEN];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++)
-		T_ROW(sizes[i].want,
-		      !strcmp(cli_bytes(sizes[i].bytes, buf), sizes[i].want));
+	T_EACH(r, sizes)
+		T_ROW(r->want, !strcmp(cli_bytes(r->bytes, buf), r->want));
 }
 
 static const struct {
@@ -153,12 +148,10 @@ T_TEST("rates have the unit that fits")
 {
 	char buf[CLI_NUMBER_LEN];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rates); i++) {
-		T_ROW(rates[i].want,
-		      !strcmp(cli_rate(rates[i].rate, buf), rates[i].want));
-		T_ROW(rates[i].chosen,
-		      !strcmp(cli_setting_rate(rates[i].rate, buf),
-			      rates[i].chosen));
+	T_EACH(r, rates) {
+		T_ROW(r->want, !strcmp(cli_rate(r->rate, buf), r->want));
+		T_ROW(r->chosen,
+		      !strcmp(cli_setting_rate(r->rate, buf), r->chosen));
 	}
 }
 
@@ -177,13 +170,10 @@ T_TEST("shares and changes in percent")
 {
 	char buf[CLI_NUMBER_LEN];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(shares); i++) {
-		T_ROW(shares[i].percent,
-		      !strcmp(cli_percent(shares[i].share, buf),
-			      shares[i].percent));
-		T_ROW(shares[i].change,
-		      !strcmp(cli_change(shares[i].share, buf),
-			      shares[i].change));
+	T_EACH(r, shares) {
+		T_ROW(r->percent,
+		      !strcmp(cli_percent(r->share, buf), r->percent));
+		T_ROW(r->change, !strcmp(cli_change(r->share, buf), r->change));
 	}
 }
 
@@ -220,11 +210,10 @@ T_TEST("long names are cut and marked")
 {
 	char buf[32];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(cuts); i++)
-		T_ROW(cuts[i].want,
-		      !strcmp(cli_truncate(cuts[i].in, cuts[i].width, buf,
-					   sizeof(buf)),
-			      cuts[i].want));
+	T_EACH(r, cuts)
+		T_ROW(r->want,
+		      !strcmp(cli_truncate(r->in, r->width, buf, sizeof(buf)),
+			      r->want));
 	/* Never longer than the buffer. */
 	T_CHECK(strlen(cli_truncate("0123456789012345678901234567890123456789",
 				    40, buf, 12)) < 12);
@@ -277,16 +266,16 @@ T_TEST("a number and its unit stay on one line, and so do the ends of an interva
 		{ "(12 in all)", "\n  in all)\n" },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
-		size_t first = 79 - strcspn(texts[i].end, " ");
+	T_EACH(r, texts) {
+		size_t first = 79 - strcspn(r->end, " ");
 		char line[128], *text;
 
 		memset(line, 'x', first - 1);
 		snprintf(line + first - 1, sizeof(line) - first + 1, " %s",
-			 texts[i].end);
+			 r->end);
 		text = printed(print_wrapped, line);
 		first = strcspn(text, "\n");
-		T_ROW(texts[i].end, !strcmp(text + first, texts[i].rest));
+		T_ROW(r->end, !strcmp(text + first, r->rest));
 		free(text);
 	}
 }
@@ -310,15 +299,14 @@ T_TEST("tables are as wide as the terminal, or a pipe")
 	int was = dup(STDOUT_FILENO), ends[2];
 
 	T_CHECK(!pipe(ends) && dup2(ends[1], STDOUT_FILENO) >= 0);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
-		if (cases[i].columns)
-			setenv("COLUMNS", cases[i].columns, 1);
+	T_EACH(r, cases) {
+		if (r->columns)
+			setenv("COLUMNS", r->columns, 1);
 		else
 			unsetenv("COLUMNS");
-		T_ROW(cases[i].name, cli_columns() == cases[i].all);
-		T_ROW(cases[i].name, cli_output_columns() == cases[i].page);
-		T_ROW(cases[i].name,
-		      cli_name_column(20, 2) == cases[i].name_column);
+		T_ROW(r->name, cli_columns() == r->all);
+		T_ROW(r->name, cli_output_columns() == r->page);
+		T_ROW(r->name, cli_name_column(20, 2) == r->name_column);
 	}
 	setenv("COLUMNS", "80", 1); /* as for all tests */
 	dup2(was, STDOUT_FILENO);
@@ -362,10 +350,10 @@ static const struct {
 
 T_TEST("bars show what is there")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bars); i++) {
-		char *text = printed(print_bar, &bars[i].share);
+	T_EACH(r, bars) {
+		char *text = printed(print_bar, &r->share);
 
-		T_ROW(bars[i].want, !strcmp(text, bars[i].want));
+		T_ROW(r->want, !strcmp(text, r->want));
 		free(text);
 	}
 }
@@ -402,14 +390,14 @@ static const struct {
 
 T_TEST("names in pages of HTML are only text")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(pages); i++) {
+	T_EACH(r, pages) {
 		char *text = NULL;
 		size_t len;
 		FILE *f = open_memstream(&text, &len);
 
-		cli_print_html(f, pages[i].text);
+		cli_print_html(f, r->text);
 		fclose(f);
-		T_ROW(pages[i].name, !strcmp(text, pages[i].want));
+		T_ROW(r->name, !strcmp(text, r->want));
 		free(text);
 	}
 }

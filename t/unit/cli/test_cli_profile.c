@@ -73,11 +73,9 @@ T_TEST("a calibration is read once for all profiles of its fabric")
 	calibrate(&store, "hpc", "r1", "tcp/eth1", 2);
 	calibrate(&store, "xpc", "r0", "tcp/eth0", 3);
 	for (int again = 0; again < 2; again++) {
-		for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
-			T_ROW(rows[i].name,
-			      day_of(&store, rows[i].app, rows[i].cluster,
-				     rows[i].rail,
-				     rows[i].transport) == rows[i].day);
+		T_EACH(r, rows)
+			T_ROW(r->name, day_of(&store, r->app, r->cluster,
+					      r->rail, r->transport) == r->day);
 		/* The second time the files are not there. */
 		snprintf(cmd, sizeof(cmd), "rm -rf '%s/fabric'", t_store_dir);
 		T_CHECK(system(cmd) == 0);

@@ -77,26 +77,22 @@ static const struct {
 
 T_TEST("controls are taken off, or refuse a pair")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(controls); i++) {
+	T_EACH(row, controls) {
 		struct cli_pair_results r;
 		const struct cli_pair_result *pair;
 		struct np_pairs p;
 
 		drifts(&p);
 		add(&p, NP_PAIRS_LEAF, "a", "b", 200, 16);
-		add(&p, NP_PAIRS_APART, "a", "b", 220, controls[i].apart_sec);
+		add(&p, NP_PAIRS_APART, "a", "b", 220, row->apart_sec);
 		T_CHECK(!cli_pair_results_compute(&p, &r));
 		pair = &r.pair[1];
-		T_ROW(controls[i].name,
-		      pair->rejected == controls[i].rejected &&
-			      r.n_rejected == controls[i].rejected &&
-			      r.n_controls == 1);
-		T_ROW(controls[i].name,
-		      pair->slowdown.n == !controls[i].rejected);
-		T_ROW(controls[i].name,
-		      controls[i].rejected ||
-			      t_close(pair->slowdown.mean, controls[i].slowdown,
-				      1e-9));
+		T_ROW(row->name, pair->rejected == row->rejected &&
+					 r.n_rejected == row->rejected &&
+					 r.n_controls == 1);
+		T_ROW(row->name, pair->slowdown.n == !row->rejected);
+		T_ROW(row->name, row->rejected || t_close(pair->slowdown.mean,
+							  row->slowdown, 1e-9));
 		cli_pair_results_free(&r);
 		np_pairs_free(&p);
 	}

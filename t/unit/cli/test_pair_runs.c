@@ -40,7 +40,7 @@ static const char *list_of(const struct np_cal_hosts *h)
 
 T_TEST("victims, co-runners and controls have their places")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
+	T_EACH(r, places) {
 		char text[256], program[64], *save = NULL;
 		struct np_cal_node node[MAX_NODES];
 		struct cli_pair_nodes s;
@@ -51,9 +51,9 @@ T_TEST("victims, co-runners and controls have their places")
 		snprintf(program, sizeof(program),
 			 "program p\nnodes %u\n"
 			 "run x\n",
-			 places[i].want);
+			 r->want);
 		make_list(&l, program);
-		snprintf(text, sizeof(text), "%s", places[i].nodes);
+		snprintf(text, sizeof(text), "%s", r->nodes);
 		for (char *w = strtok_r(text, " ", &save); w;
 		     w = strtok_r(NULL, " ", &save)) {
 			char *slash = strchr(w, '/');
@@ -61,16 +61,13 @@ T_TEST("victims, co-runners and controls have their places")
 			*slash = '\0';
 			node[n++] = (struct np_cal_node){ slash + 1, w };
 		}
-		T_ROW(places[i].name,
-		      cli_pair_nodes_assign(node, n, &l, &s, &err) ==
-			      places[i].rc);
-		if (!places[i].rc) {
-			T_ROW(places[i].name,
-			      !strcmp(list_of(&s.victim), places[i].victim));
-			T_ROW(places[i].name, !strcmp(list_of(&s.corunner),
-						      places[i].corunner));
-			T_ROW(places[i].name,
-			      !strcmp(list_of(&s.apart), places[i].apart));
+		T_ROW(r->name,
+		      cli_pair_nodes_assign(node, n, &l, &s, &err) == r->rc);
+		if (!r->rc) {
+			T_ROW(r->name, !strcmp(list_of(&s.victim), r->victim));
+			T_ROW(r->name,
+			      !strcmp(list_of(&s.corunner), r->corunner));
+			T_ROW(r->name, !strcmp(list_of(&s.apart), r->apart));
 			cli_pair_nodes_free(&s);
 		}
 		cli_program_list_free(&l);
@@ -100,14 +97,13 @@ static const struct {
 
 T_TEST("the nodes of earlier controls stay in the results")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(resumed); i++) {
+	T_EACH(r, resumed) {
 		const struct cli_pair_nodes nodes = {
 			.leaf = (char *)"leaf0",
 			.transport = (char *)"tcp",
 			.victim = { (char *)"n0,n1", 2 },
 			.corunner = { (char *)"n2,n3", 2 },
-			.apart = { (char *)resumed[i].apart,
-				   resumed[i].apart ? 2 : 0 },
+			.apart = { (char *)r->apart, r->apart ? 2 : 0 },
 		};
 		struct np_pairs done = {
 			.place = { .leaf = strdup("leaf0"),
@@ -116,13 +112,13 @@ T_TEST("the nodes of earlier controls stay in the results")
 		};
 
 		T_CHECK(!cli_pair_nodes_store(&nodes, &done.place));
-		T_ROW(resumed[i].name,
+		T_ROW(r->name,
 		      !strcmp(done.place.victim_nodes, "n0,n1") &&
 			      !strcmp(done.place.corunner_nodes, "n2,n3") &&
 			      !strcmp(done.place.transport, "tcp"));
-		T_ROW(resumed[i].name,
+		T_ROW(r->name,
 		      done.place.apart_nodes &&
-			      !strcmp(done.place.apart_nodes, resumed[i].want));
+			      !strcmp(done.place.apart_nodes, r->want));
 		np_pairs_free(&done);
 	}
 }

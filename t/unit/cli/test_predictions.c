@@ -51,15 +51,13 @@ static const struct {
 
 T_TEST("mistakes in it are refused with their line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct cli_predictions p = { .n = 0 };
 		struct np_err err = NP_ERR_INIT;
-		int rc = cli_predictions_parse(refused[i].text,
-					       strlen(refused[i].text), "t", &p,
-					       &err);
+		int rc = cli_predictions_parse(r->text, strlen(r->text), "t",
+					       &p, &err);
 
-		T_ROW(refused[i].name, rc == -EINVAL && !p.row);
-		T_ROW(refused[i].name, !strncmp(err.text, refused[i].why,
-						strlen(refused[i].why)));
+		T_ROW(r->name, rc == -EINVAL && !p.row);
+		T_ROW(r->name, !strncmp(err.text, r->why, strlen(r->why)));
 	}
 }

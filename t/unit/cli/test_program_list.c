@@ -100,15 +100,13 @@ static const struct {
 
 T_TEST("mistakes are refused with their line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct cli_program_list l = { .n = 0 };
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(refused[i].name,
-		      cli_program_list_parse(refused[i].text,
-					     strlen(refused[i].text), "t", &l,
+		T_ROW(r->name,
+		      cli_program_list_parse(r->text, strlen(r->text), "t", &l,
 					     &err) == -EINVAL);
-		T_ROW(refused[i].name, !strncmp(err.text, refused[i].why,
-						strlen(refused[i].why)));
+		T_ROW(r->name, !strncmp(err.text, r->why, strlen(r->why)));
 	}
 }

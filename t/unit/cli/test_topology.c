@@ -58,15 +58,14 @@ static const struct {
 
 T_TEST("switches of nodes are read")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(readers); i++) {
+	T_EACH(r, readers) {
 		struct cli_places p = { NULL };
 		char got[1024];
 
-		T_ROW(readers[i].name,
-		      !readers[i].read(data(readers[i].file), &p, NULL));
+		T_ROW(r->name, !r->read(data(r->file), &p, NULL));
 		cli_places_sort(&p);
 		print(&p, got);
-		T_ROW(got, !strcmp(got, readers[i].want));
+		T_ROW(got, !strcmp(got, r->want));
 		cli_places_free(&p);
 	}
 }
@@ -166,15 +165,14 @@ static const struct {
 
 T_TEST("what other versions and sites print is read")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+	T_EACH(r, texts) {
 		struct cli_places p = { NULL };
 		char got[256] = "";
 
-		T_ROW(texts[i].name,
-		      !texts[i].read(t_write_text("fabric", texts[i].text), &p,
-				     NULL));
+		T_ROW(r->name,
+		      !r->read(t_write_text("fabric", r->text), &p, NULL));
 		print(&p, got);
-		T_ROW(texts[i].name, !strcmp(got, texts[i].want));
+		T_ROW(r->name, !strcmp(got, r->want));
 		cli_places_free(&p);
 	}
 }
@@ -275,13 +273,13 @@ static const struct {
 
 T_TEST("what is no such file is refused with its line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(wrong); i++) {
+	T_EACH(r, wrong) {
 		struct np_err err = NP_ERR_INIT;
 		struct cli_places p = { NULL };
-		const char *path = t_write_text("wrong", wrong[i].text);
+		const char *path = t_write_text("wrong", r->text);
 
-		T_ROW(wrong[i].name, wrong[i].read(path, &p, &err) == -EINVAL);
-		T_ROW(wrong[i].name, strstr(err.text, wrong[i].says) != NULL);
+		T_ROW(r->name, r->read(path, &p, &err) == -EINVAL);
+		T_ROW(r->name, strstr(err.text, r->says) != NULL);
 		cli_places_free(&p);
 	}
 }
@@ -337,18 +335,17 @@ T_TEST("nodes that Slurm has elsewhere are counted")
 
 	for (size_t i = 0; i < 16; i++)
 		sec[i] = i / 8 == i % 4 / 2 ? 1e-5 : 2e-5;
-	for (size_t i = 0; i < NP_ARRAY_SIZE(slurms); i++) {
+	T_EACH(r, slurms) {
 		struct cli_places p = { NULL };
 		struct np_topo t = { NULL, 0 };
 		uint32_t slurm[4], as[4];
 
 		T_CHECK(!cli_places_measured(node, sec, 4, &p, NULL));
-		T_CHECK(!np_topo_parse(slurms[i].slurm, &t, NULL));
+		T_CHECK(!np_topo_parse(r->slurm, &t, NULL));
 		cli_places_sort(&p);
-		T_ROW(slurms[i].name,
-		      p.n_leaves == 2 &&
-			      cli_places_compare(&p, &t, slurm, as) ==
-				      slurms[i].misplaced);
+		T_ROW(r->name, p.n_leaves == 2 &&
+				       cli_places_compare(&p, &t, slurm, as) ==
+					       r->misplaced);
 		np_topo_free(&t);
 		cli_places_free(&p);
 	}

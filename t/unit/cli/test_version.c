@@ -32,17 +32,16 @@ static const struct {
 
 T_TEST("versions as Slurm writes them")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(versions); i++) {
+	T_EACH(r, versions) {
 		char buf[NP_LOADER_TEXT];
 		uint32_t v = 0;
-		bool ok = cli_version_parse(versions[i].text, &v);
+		bool ok = cli_version_parse(r->text, &v);
 
-		T_ROW(versions[i].name, ok == !!versions[i].want);
-		T_ROW(versions[i].name, v == versions[i].want);
+		T_ROW(r->name, ok == !!r->want);
+		T_ROW(r->name, v == r->want);
 		if (ok)
-			T_ROW(versions[i].name,
-			      !strcmp(versions[i].again,
-				      np_loader_text(v, buf)));
+			T_ROW(r->name,
+			      !strcmp(r->again, np_loader_text(v, buf)));
 	}
 }
 
@@ -59,10 +58,8 @@ static const struct {
 
 T_TEST("which plugins a Slurm loads")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(fits); i++)
-		T_ROW(fits[i].name,
-		      np_loader_fits(fits[i].built, fits[i].loader) ==
-			      fits[i].fits);
+	T_EACH(r, fits)
+		T_ROW(r->name, np_loader_fits(r->built, r->loader) == r->fits);
 }
 
 T_TEST("programs are run without a shell")

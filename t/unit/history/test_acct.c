@@ -143,7 +143,7 @@ static const struct {
 
 T_TEST("a command without what does not change the work")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(commands); i++) {
+	T_EACH(r, commands) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_acct h;
 		char text[512], got[128];
@@ -151,14 +151,13 @@ T_TEST("a command without what does not change the work")
 		snprintf(text, sizeof(text),
 			 HEAD "1|1|a|main|COMPLETED|1000|"
 			      "1000|1100|00:00:00|1|8|60|n0|x|%s\n",
-			 commands[i].line);
-		T_ROW(commands[i].line, !read_all(&h, text, true, &err));
-		T_ROW(commands[i].line,
+			 r->line);
+		T_ROW(r->line, !read_all(&h, text, true, &err));
+		T_ROW(r->line,
 		      h.n_jobs == 1 && !strcmp(np_acct_command(&h, h.job, got,
 							       sizeof(got)),
-					       commands[i].want));
-		T_ROW(commands[i].line,
-		      strlen(np_acct_command(&h, h.job, got, 4)) < 4);
+					       r->want));
+		T_ROW(r->line, strlen(np_acct_command(&h, h.job, got, 4)) < 4);
 		np_acct_free(&h);
 	}
 }
@@ -177,7 +176,7 @@ static const struct {
 
 T_TEST("runs of the same command")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(same); i++) {
+	T_EACH(r, same) {
 		struct np_err err = NP_ERR_INIT;
 		const struct np_acct_job *j;
 		struct np_acct h;
@@ -192,19 +191,18 @@ T_TEST("runs of the same command")
 			"1|u|COMPLETED|1000|1100|1|n0|%s\n"
 			"2|u|COMPLETED|2000|2100|1|n0|a|/a|sbatch -J a run.sh\n"
 			"3|u|COMPLETED|3000|3100|1|n0|a|/a|\n",
-			same[i].of);
-		T_ROW(same[i].name, !read_all(&h, text, true, &err));
+			r->of);
+		T_ROW(r->name, !read_all(&h, text, true, &err));
 		j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
-		T_ROW(same[i].name,
+		T_ROW(r->name,
 		      np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like, 2,
-					 &any) == same[i].by_name + 1);
-		T_ROW(same[i].name,
+					 &any) == r->by_name + 1);
+		T_ROW(r->name,
 		      np_acct_comparable(&h, j, NP_ACCT_SAME_COMMAND, like, 2,
-					 &any) == same[i].by_command);
+					 &any) == r->by_command);
 		j = np_acct_find(&h, 3, NP_ACCT_NO_TASK);
-		T_ROW(same[i].name,
-		      !np_acct_comparable(&h, j, NP_ACCT_SAME_COMMAND, like, 2,
-					  &any));
+		T_ROW(r->name, !np_acct_comparable(&h, j, NP_ACCT_SAME_COMMAND,
+						   like, 2, &any));
 		np_acct_free(&h);
 	}
 }
@@ -227,9 +225,9 @@ static const struct {
 
 T_TEST("a job that differs from its usual runs")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++) {
+	T_EACH(r, sizes) {
 		struct np_err err = NP_ERR_INIT;
-		const char *nodes = sizes[i].nodes, *name = sizes[i].name;
+		const char *nodes = r->nodes, *name = r->name;
 		size_t n = strlen(nodes), len;
 		struct np_acct_usual u = { 0 };
 		const struct np_acct_job *j;
@@ -249,8 +247,8 @@ T_TEST("a job that differs from its usual runs")
 		T_ROW(name, !read_all(&h, text, true, &err));
 		j = np_acct_find(&h, (uint32_t)n, NP_ACCT_NO_TASK);
 		T_ROW(name, np_acct_differs(&h, j, NP_ACCT_NODES, &u) ==
-				    (sizes[i].usual > 0));
-		T_ROW(name, u.usual == sizes[i].usual);
+				    (r->usual > 0));
+		T_ROW(name, u.usual == r->usual);
 		T_ROW(name, !u.of || (u.own == 4 && u.of == n - 1 &&
 				      2 * u.runs > u.of));
 		T_ROW(name, !np_acct_differs(&h, j, NP_ACCT_PARTITION, &u));
@@ -289,9 +287,9 @@ T_TEST("steps have numbers of tasks")
 
 	T_CHECK(!read_all(&h, steps, true, &err));
 	T_CHECK(h.n_jobs == NP_ARRAY_SIZE(counted));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(counted); i++) {
-		j = np_acct_find(&h, counted[i].id, NP_ACCT_NO_TASK);
-		T_CHECK(j && j->tasks == counted[i].tasks);
+	T_EACH(r, counted) {
+		j = np_acct_find(&h, r->id, NP_ACCT_NO_TASK);
+		T_CHECK(j && j->tasks == r->tasks);
 	}
 	np_acct_free(&h);
 	/* The same job without its steps, before and after. */
@@ -333,8 +331,8 @@ static const struct {
 
 T_TEST("another number of tasks is another work")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(task_rows); i++) {
-		const char *name = task_rows[i].name, *of = task_rows[i].tasks;
+	T_EACH(r, task_rows) {
+		const char *name = r->name, *of = r->tasks;
 		size_t n = strlen(of), any, len;
 		struct np_err err = NP_ERR_INIT;
 		struct np_acct_usual u = { 0 };
@@ -349,16 +347,15 @@ T_TEST("another number of tasks is another work")
 				text + len, sizeof(text) - len,
 				TASKS_JOB("%zu", "%zu", "%s")
 					STEP("%zu.0", "%zu.0", "%c"),
-				k, k, k < n ? "COMPLETED" : task_rows[i].state,
-				k, k, of[k - 1]);
+				k, k, k < n ? "COMPLETED" : r->state, k, k,
+				of[k - 1]);
 		T_ROW(name, !read_all(&h, text, true, &err));
 		j = np_acct_find(&h, (uint32_t)n, NP_ACCT_NO_TASK);
-		T_ROW(name,
-		      np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like, 8,
-					 &any) == task_rows[i].comparable);
+		T_ROW(name, np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like,
+					       8, &any) == r->comparable);
 		T_ROW(name, np_acct_differs(&h, j, NP_ACCT_TASKS, &u) ==
-				    (task_rows[i].usual > 0));
-		T_ROW(name, u.usual == task_rows[i].usual);
+				    (r->usual > 0));
+		T_ROW(name, u.usual == r->usual);
 		np_acct_free(&h);
 	}
 }
@@ -437,13 +434,12 @@ static const struct {
 
 T_TEST("values that are none are refused with their line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+	T_EACH(r, bad) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_acct h;
 
-		T_ROW(bad[i].name,
-		      read_all(&h, bad[i].text, true, &err) == -EINVAL);
-		T_ROW(bad[i].name, !strcmp(err.text, bad[i].want));
+		T_ROW(r->name, read_all(&h, r->text, true, &err) == -EINVAL);
+		T_ROW(r->name, !strcmp(err.text, r->want));
 		np_acct_free(&h);
 	}
 }
@@ -495,23 +491,21 @@ static const struct {
 
 T_TEST("sacct --json in the layouts of its releases")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(layouts); i++) {
+	T_EACH(r, layouts) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_acct h;
 		const struct np_acct_job *j;
 		char text[64];
-		const char *of = layouts[i].name;
+		const char *of = r->name;
 
-		T_ROW(of, !read_all(&h, layouts[i].text, true, &err));
+		T_ROW(of, !read_all(&h, r->text, true, &err));
 		T_ROW(of, h.n_jobs == 1);
-		j = np_acct_find(&h, 8, layouts[i].task);
-		T_ROW(of, j && j->id == layouts[i].id &&
-				  j->state == NP_ACCT_COMPLETED);
+		j = np_acct_find(&h, 8, r->task);
+		T_ROW(of, j && j->id == r->id && j->state == NP_ACCT_COMPLETED);
 		T_ROW(of, j && np_acct_job_sec(&h, j) == 70 &&
-				  j->limit_sec == layouts[i].limit_sec);
+				  j->limit_sec == r->limit_sec);
 		T_ROW(of, j && j->submit == 990 && j->n_nodes == 2 &&
-				  j->n_listed == 2 &&
-				  j->cpus == layouts[i].cpus);
+				  j->n_listed == 2 && j->cpus == r->cpus);
 		T_ROW(of, j && !strcmp(np_acct_text(&h, j->user, text,
 						    sizeof(text)),
 				       "a"));
@@ -546,7 +540,7 @@ static const struct {
 
 T_TEST("sacct --json has numbers of tasks, too")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(json_steps); i++) {
+	T_EACH(r, json_steps) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_acct h;
 		char text[2048];
@@ -557,10 +551,9 @@ T_TEST("sacct --json has numbers of tasks, too")
 			"\"a\",\"state\":{\"current\":[\"COMPLETED\"]},\"time\":{"
 			"\"start\":1000,\"end\":1100},\"allocation_nodes\":1,"
 			"\"nodes\":\"n0\",\"name\":\"x\",\"steps\":%s}]}",
-			json_steps[i].text);
-		T_ROW(json_steps[i].name, !read_all(&h, text, true, &err));
-		T_ROW(json_steps[i].name,
-		      h.n_jobs == 1 && h.job[0].tasks == json_steps[i].tasks);
+			r->text);
+		T_ROW(r->name, !read_all(&h, text, true, &err));
+		T_ROW(r->name, h.n_jobs == 1 && h.job[0].tasks == r->tasks);
 		np_acct_free(&h);
 	}
 }
@@ -636,13 +629,12 @@ static const struct {
 
 T_TEST("sacct --json that is damaged is refused with its line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad_json); i++) {
+	T_EACH(r, bad_json) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_acct h;
 
-		T_ROW(bad_json[i].name,
-		      read_all(&h, bad_json[i].text, true, &err) == -EINVAL);
-		T_ROW(bad_json[i].name, !strcmp(err.text, bad_json[i].want));
+		T_ROW(r->name, read_all(&h, r->text, true, &err) == -EINVAL);
+		T_ROW(r->name, !strcmp(err.text, r->want));
 		np_acct_free(&h);
 	}
 }
@@ -682,13 +674,13 @@ static const struct {
 
 T_TEST("lines in any form; damaged rows are counted")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+	T_EACH(r, lines) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_acct h;
 
-		T_ROW(lines[i].name, !read_all(&h, lines[i].text, true, &err));
-		T_ROW(lines[i].name, h.n_jobs == lines[i].n_jobs);
-		T_ROW(lines[i].name, h.damaged == lines[i].damaged);
+		T_ROW(r->name, !read_all(&h, r->text, true, &err));
+		T_ROW(r->name, h.n_jobs == r->n_jobs);
+		T_ROW(r->name, h.damaged == r->damaged);
 		np_acct_free(&h);
 	}
 }

@@ -222,14 +222,14 @@ static const struct {
 
 T_TEST("numbers that are none are refused")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
-		double sec[] = { 100, 100, 100, bad[i].sec };
-		double x[] = { 0, 0, 0, bad[i].x };
+	T_EACH(r, bad) {
+		double sec[] = { 100, 100, 100, r->sec };
+		double x[] = { 0, 0, 0, r->x };
 		struct np_err err = NP_ERR_INIT;
 		struct np_blame b;
 
-		T_ROW(bad[i].name,
+		T_ROW(r->name,
 		      np_blame_run(sec, x, 3, 1, prior, &b, &err) == -EINVAL);
-		T_ROW(bad[i].name, err.text[0]);
+		T_ROW(r->name, err.text[0]);
 	}
 }

@@ -98,27 +98,24 @@ T_TEST("responses, right and wrong")
 		.n_steps = 3,
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(responses); i++) {
+	T_EACH(row, responses) {
 		char other[NP_METRICS_LABEL];
 		struct np_err err = NP_ERR_INIT;
 		double v[N * 3];
-		int rc = np_prom_parse(responses[i].text,
-				       strlen(responses[i].text), "s",
+		int rc = np_prom_parse(row->text, strlen(row->text), "s",
 				       "instance", nodes, N, &r, v, other,
 				       &err);
 
-		T_ROW(responses[i].name, rc == responses[i].rc);
-		T_ROW(responses[i].name, !rc == !err.text[0]);
-		T_ROW(responses[i].name,
-		      !responses[i].message || !strcmp(rc ? err.text : other,
-						       responses[i].message));
+		T_ROW(row->name, rc == row->rc);
+		T_ROW(row->name, !rc == !err.text[0]);
+		T_ROW(row->name, !row->message || !strcmp(rc ? err.text : other,
+							  row->message));
 		for (size_t k = 0; !rc && k < N; k++)
-			T_ROW(responses[i].name,
-			      isnan(responses[i].want[k]) ?
-				      isnan(v[3 * k]) :
-				      v[3 * k] == responses[i].want[k]);
-		if (!strcmp(responses[i].name, "several steps, with gaps"))
-			T_ROW(responses[i].name, isnan(v[1]) && v[2] == 3);
+			T_ROW(row->name, isnan(row->want[k]) ?
+						 isnan(v[3 * k]) :
+						 v[3 * k] == row->want[k]);
+		if (!strcmp(row->name, "several steps, with gaps"))
+			T_ROW(row->name, isnan(v[1]) && v[2] == 3);
 	}
 }
 
@@ -158,21 +155,21 @@ static const struct {
 
 T_TEST("the keys of netprof.conf")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++) {
+	T_EACH(r, keys) {
 		struct np_metrics_conf c;
 		char v[128];
 		int rc;
 
 		np_metrics_conf_init(&c);
-		strcpy(v, keys[i].value);
-		rc = !strcmp(keys[i].key, "url") ?
+		strcpy(v, r->value);
+		rc = !strcmp(r->key, "url") ?
 			     np_metrics_set_url(v, c.url, NULL) :
-		     !strcmp(keys[i].key, "label") ?
+		     !strcmp(r->key, "label") ?
 			     np_metrics_set_label(v, c.label, NULL) :
-		     !strcmp(keys[i].key, "table") ?
+		     !strcmp(r->key, "table") ?
 			     np_metrics_set_tables(v, &c, NULL) :
 			     np_metrics_add(v, &c, NULL);
-		T_ROW(keys[i].name, rc == keys[i].rc);
+		T_ROW(r->name, rc == r->rc);
 	}
 }
 

@@ -25,10 +25,9 @@ static const struct {
 
 T_TEST("noise of few runs leans on its like")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(noise); i++)
-		T_ROW(noise[i].name,
-		      t_close(np_noise_of_mean(&noise[i].m, noise[i].pooled),
-			      noise[i].want, 1e-4));
+	T_EACH(r, noise)
+		T_ROW(r->name, t_close(np_noise_of_mean(&r->m, r->pooled),
+				       r->want, 1e-4));
 }
 
 T_TEST("pooled noise")
@@ -68,8 +67,8 @@ T_TEST("redrawn counts scatter as counts do")
 {
 	struct np_rng *r = np_rng_new(1, "counts");
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(counts); i++) {
-		double n = counts[i].n, sum = 0, squares = 0;
+	T_EACH(row, counts) {
+		double n = row->n, sum = 0, squares = 0;
 
 		for (int k = 0; k < 20000; k++) {
 			double c = np_rng_count(r, n);
@@ -77,9 +76,8 @@ T_TEST("redrawn counts scatter as counts do")
 			sum += c;
 			squares += (c - n) * (c - n);
 		}
-		T_ROW(counts[i].name,
-		      t_close(sum / 20000, n, 0.02) &&
-			      t_close(squares / 20000, n, 0.05));
+		T_ROW(row->name, t_close(sum / 20000, n, 0.02) &&
+					 t_close(squares / 20000, n, 0.05));
 	}
 	np_rng_free(r);
 }

@@ -49,15 +49,14 @@ T_TEST("each shape goes where it should")
 {
 	double curve[NP_CURVE_DIM(N)];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		bool outside = false;
-		int ok = !np_curve_fit(rows[i].shape, rows[i].utilisation,
-				       rows[i].slow, rows[i].n, curve, NULL);
-		double got = ok ? np_curve_at(curve, rows[i].at, &outside) :
-				  NAN;
+		int ok = !np_curve_fit(r->shape, r->utilisation, r->slow, r->n,
+				       curve, NULL);
+		double got = ok ? np_curve_at(curve, r->at, &outside) : NAN;
 
-		T_ROW(rows[i].name, fabs(got - rows[i].want) < 1e-12 &&
-					    outside == rows[i].outside);
+		T_ROW(r->name,
+		      fabs(got - r->want) < 1e-12 && outside == r->outside);
 	}
 }
 
@@ -77,12 +76,11 @@ T_TEST("too few levels make no curve")
 	static const double slow[N];
 	double curve[NP_CURVE_DIM(N)];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(refused[i].name,
-		      np_curve_fit(NP_CURVE_LINE, refused[i].utilisation, slow,
-				   refused[i].n, curve, &err) == -EDOM &&
-			      strstr(err.text, "expected at least 2"));
+		T_ROW(r->name, np_curve_fit(NP_CURVE_LINE, r->utilisation, slow,
+					    r->n, curve, &err) == -EDOM &&
+				       strstr(err.text, "expected at least 2"));
 	}
 }

@@ -21,9 +21,8 @@ T_TEST("no effect is claimed only where it was shown")
 		{ "full", { 8, 1, 0.01 }, false },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
-		T_ROW(rows[i].name,
-		      np_sharing_coef_none(&rows[i].k) == rows[i].none);
+	T_EACH(r, rows)
+		T_ROW(r->name, np_sharing_coef_none(&r->k) == r->none);
 }
 
 T_TEST("levels have the utilisation that their latencies show")

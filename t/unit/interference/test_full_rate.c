@@ -23,18 +23,17 @@ static const struct {
 
 T_TEST("a pair's slowdowns are found again")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
-		double d = log1p(pairs[i].d), e = log1p(pairs[i].e);
+	T_EACH(r, pairs) {
+		double d = log1p(r->d), e = log1p(r->e);
 		double z, z_other, got[2];
 
 		np_slowdowns_at_full_rate(d, e, &z, &z_other);
-		T_ROW(pairs[i].name,
-		      fabs(z - 2 * (sqrt(1 + pairs[i].p) - 1)) < 1e-9);
+		T_ROW(r->name, fabs(z - 2 * (sqrt(1 + r->p) - 1)) < 1e-9);
 		np_slowdowns_together(z, z_other, got);
-		T_ROW(pairs[i].name,
+		T_ROW(r->name,
 		      fabs(got[0] - d) < 1e-7 && fabs(got[1] - e) < 1e-7);
 		np_slowdowns_together(z_other, z, got);
-		T_ROW(pairs[i].name,
+		T_ROW(r->name,
 		      fabs(got[0] - e) < 1e-7 && fabs(got[1] - d) < 1e-7);
 	}
 }
@@ -66,10 +65,10 @@ static const struct {
 
 T_TEST("any number has a result")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(odd); i++) {
+	T_EACH(r, odd) {
 		double got[2];
 
-		np_slowdowns_together(odd[i].z, odd[i].z_other, got);
-		T_ROW(odd[i].name, isfinite(got[0]) && isfinite(got[1]));
+		np_slowdowns_together(r->z, r->z_other, got);
+		T_ROW(r->name, isfinite(got[0]) && isfinite(got[1]));
 	}
 }

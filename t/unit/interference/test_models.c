@@ -28,17 +28,17 @@ T_TEST("a program that is like a level is predicted exactly")
 	struct np_prediction p;
 
 	some_fabric(&s);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(exact); i++) {
+	T_EACH(r, exact) {
 		int ok = 1;
 
 		for (size_t v = 0; v < SF_PROGRAMS; v++)
 			for (size_t c = 0; c < SF_PROGRAMS; c++)
 				ok = ok &&
-				     !some_predict(&s, exact[i].model, v, c, 0,
-						   &p, NULL) &&
+				     !some_predict(&s, r->model, v, c, 0, &p,
+						   NULL) &&
 				     t_close(p.slowdown, s.curve[v][c].mean,
-					     exact[i].within);
-		T_ROW(exact[i].name, ok);
+					     r->within);
+		T_ROW(r->name, ok);
 	}
 }
 
@@ -67,10 +67,9 @@ T_TEST("half idle, half level: each average as it is defined")
 	struct np_prediction p;
 
 	make_phased(&s);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(halves); i++)
-		T_ROW(halves[i].name,
-		      !some_predict(&s, halves[i].model, 2, 3, 0, &p, NULL) &&
-			      t_close(p.slowdown, halves[i].want, 1e-3));
+	T_EACH(r, halves)
+		T_ROW(r->name, !some_predict(&s, r->model, 2, 3, 0, &p, NULL) &&
+				       t_close(p.slowdown, r->want, 1e-3));
 }
 
 /* Three times the impact of the strongest level, in logarithms. */
@@ -130,13 +129,13 @@ T_TEST("look-ups without overlap take the nearest mean, and say so")
 {
 	struct np_prediction p;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(overlaps); i++) {
+	T_EACH(r, overlaps) {
 		some_fabric(&s);
 		memset(s.program_count[3], 0, sizeof(s.program_count[3]));
 		s.program_count[3][5] = 100;
 		s.a[3].latency.all = (struct np_moments){ 100, 40, 0, 40, 40 };
-		T_ROW(overlaps[i].name,
-		      !some_predict(&s, overlaps[i].model, 2, 3, 0, &p, NULL) &&
+		T_ROW(r->name,
+		      !some_predict(&s, r->model, 2, 3, 0, &p, NULL) &&
 			      t_close(p.slowdown, s.curve[2][3].mean, 1e-12) &&
 			      p.flags & NP_PRED_NO_OVERLAP &&
 			      p.flags & NP_PRED_BEYOND);

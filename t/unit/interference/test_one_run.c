@@ -167,28 +167,23 @@ static const struct {
 
 T_TEST("calls count as well as bytes")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(counted); i++) {
-		const char *name = counted[i].name;
+	T_EACH(r, counted) {
+		const char *name = r->name;
 		struct np_one_run_level level[1];
 		struct np_interval b[7];
 		struct np_one_run o;
 
 		for (size_t k = 0; k < 7; k++)
 			b[k] = (struct np_interval){
-				counted[i].run[k],
-				k % 2 ? 0 : NONE,
-				1,
-				1000 * counted[i].rate[k],
-				counted[i].calls[k],
+				r->run[k],	   k % 2 ? 0 : NONE, 1,
+				1000 * r->rate[k], r->calls[k],
 			};
 		T_ROW(name, !np_one_run_estimate(b, 7, NULL, level, 1, &o));
-		T_ROW(name, o.verdict == counted[i].verdict);
-		T_ROW(name, o.by_calls == counted[i].by_calls);
-		T_ROW(name, fabs(level[0].slowdown.mean - counted[i].slowdown) <
-				    1e-2);
-		T_ROW(name, isnan(counted[i].apart) ?
-				    isnan(o.apart) :
-				    fabs(o.apart - counted[i].apart) < 1e-2);
+		T_ROW(name, o.verdict == r->verdict);
+		T_ROW(name, o.by_calls == r->by_calls);
+		T_ROW(name, fabs(level[0].slowdown.mean - r->slowdown) < 1e-2);
+		T_ROW(name, isnan(r->apart) ? isnan(o.apart) :
+					      fabs(o.apart - r->apart) < 1e-2);
 	}
 }
 
@@ -222,17 +217,15 @@ T_TEST("what cannot be an interval is refused")
 	};
 	struct np_one_run_schedule p = { 2, 3, 0.2 };
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_one_run_level level[2];
 		struct np_one_run_next next;
 		struct np_one_run o;
 
-		T_ROW(rows[i].name,
-		      np_one_run_estimate(&rows[i].b, 1, NULL, level, 2, &o) ==
-			      -EINVAL);
-		T_ROW(rows[i].name,
-		      np_one_run_next_interval(&p, &rows[i].b, 1, 1, 9,
-					       &next) == -EINVAL);
+		T_ROW(r->name, np_one_run_estimate(&r->b, 1, NULL, level, 2,
+						   &o) == -EINVAL);
+		T_ROW(r->name, np_one_run_next_interval(&p, &r->b, 1, 1, 9,
+							&next) == -EINVAL);
 	}
 }
 

@@ -114,12 +114,12 @@ T_TEST("90 % intervals hold in 85 to 95 %, and intervals alone do not")
 		  2 * NP_NOISE_DEFAULT, true },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		double alone, share = coverage(&rows[i], &alone);
+	T_EACH(r, rows) {
+		double alone, share = coverage(r, &alone);
 
-		T_ROW(rows[i].name, share >= 0.85 && share <= 0.95);
+		T_ROW(r->name, share >= 0.85 && share <= 0.95);
 		/* one interval scatters more than runs differ */
-		T_ROW(rows[i].name, rows[i].repeats == 1 || alone < 0.8);
+		T_ROW(r->name, r->repeats == 1 || alone < 0.8);
 	}
 }
 

@@ -45,19 +45,19 @@ static const struct {
 
 T_TEST("a curve is measured first where it matters most")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_planner_level level[MAX];
-		const struct np_mean alone = { rows[i].alone, 10, 0.1 };
+		const struct np_mean alone = { r->alone, 10, 0.1 };
 
 		for (size_t k = 0; k < MAX; k++)
 			level[k] = (struct np_planner_level){
-				rows[i].impact[k],
-				{ rows[i].n[k], 12, NAN },
+				r->impact[k],
+				{ r->n[k], 12, NAN },
 			};
-		T_ROW(rows[i].name,
-		      np_planner_next(level, rows[i].n_levels, &alone,
+		T_ROW(r->name,
+		      np_planner_next(level, r->n_levels, &alone,
 				      NP_PLANNER_RUNS,
-				      NP_PLANNER_RUNS_ALONE) == rows[i].want);
+				      NP_PLANNER_RUNS_ALONE) == r->want);
 	}
 }
 

@@ -143,19 +143,17 @@ static const struct {
 
 T_TEST("what cannot be predicted is refused with a reason")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_prediction p;
 		int rc;
 
 		some_fabric(&s);
-		refused[i].spoil();
-		rc = predict(refused[i].model, true, 10, &p, &err);
-		T_ROW(refused[i].name,
-		      rc == refused[i].rc && strstr(err.text, refused[i].text));
-		if (rc != refused[i].rc || !strstr(err.text, refused[i].text))
-			printf("\n    %s: %d %s\n", refused[i].name, rc,
-			       err.text);
+		r->spoil();
+		rc = predict(r->model, true, 10, &p, &err);
+		T_ROW(r->name, rc == r->rc && strstr(err.text, r->text));
+		if (rc != r->rc || !strstr(err.text, r->text))
+			printf("\n    %s: %d %s\n", r->name, rc, err.text);
 	}
 }
 
@@ -308,24 +306,23 @@ static const struct {
 
 T_TEST("odd data has the prediction that is defined for it")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(odd); i++) {
+	T_EACH(r, odd) {
 		struct np_prediction p = { 0 };
 		int rc, ok;
 
 		some_fabric(&s);
-		odd[i].spoil();
-		rc = predict(odd[i].model, false, 20, &p, NULL);
-		ok = !rc && p.slowdown >= odd[i].lo - 1e-9 &&
-		     p.slowdown <= odd[i].hi + 1e-9 &&
-		     (p.flags & odd[i].flags) == odd[i].flags &&
-		     !(p.flags & ~odd[i].flags & NP_PRED_LATENCIES) &&
+		r->spoil();
+		rc = predict(r->model, false, 20, &p, NULL);
+		ok = !rc && p.slowdown >= r->lo - 1e-9 &&
+		     p.slowdown <= r->hi + 1e-9 &&
+		     (p.flags & r->flags) == r->flags &&
+		     !(p.flags & ~r->flags & NP_PRED_LATENCIES) &&
 		     p.low <= p.slowdown && p.slowdown <= p.high &&
-		     (!odd[i].model_used ||
-		      !strcmp(p.model->name, odd[i].model_used));
-		T_ROW(odd[i].name, ok);
+		     (!r->model_used || !strcmp(p.model->name, r->model_used));
+		T_ROW(r->name, ok);
 		if (!ok)
-			printf("\n    %s: %d %g [%g, %g] %#x\n", odd[i].name,
-			       rc, p.slowdown, p.low, p.high, p.flags);
+			printf("\n    %s: %d %g [%g, %g] %#x\n", r->name, rc,
+			       p.slowdown, p.low, p.high, p.flags);
 	}
 }
 

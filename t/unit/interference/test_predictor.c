@@ -137,16 +137,15 @@ T_TEST("a prediction doubts itself")
 		  co_far_stronger, 0 },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_prediction p = { 0 }, q = { 0 };
 
 		some_fabric(&s);
-		rows[i].spoil();
-		T_CHECK(!predict(rows[i].model, true, 20, &p, NULL) &&
-			!predict(rows[i].model, true, 0, &q, NULL));
-		T_ROW(rows[i].name, rows[i].doubts ?
-					    p.flags & rows[i].doubts :
-					    !(p.flags & NP_PRED_DOUBTFUL));
+		r->spoil();
+		T_CHECK(!predict(r->model, true, 20, &p, NULL) &&
+			!predict(r->model, true, 0, &q, NULL));
+		T_ROW(r->name, r->doubts ? p.flags & r->doubts :
+					   !(p.flags & NP_PRED_DOUBTFUL));
 		T_ROW("with and without an interval, but for its width",
 		      (p.flags & NP_PRED_DOUBTFUL & ~NP_PRED_WIDE) ==
 			      (q.flags & NP_PRED_DOUBTFUL));
@@ -243,19 +242,18 @@ static const struct {
 
 T_TEST("the measurement that helps most is named")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_prediction p = { 0 };
 		int ok;
 
 		some_fabric(&s);
-		rows[i].spoil();
-		ok = !predict(rows[i].model, false, 100, &p, NULL) &&
-		     p.more == rows[i].more &&
-		     (rows[i].level < 0 ||
-		      p.more_level == (size_t)rows[i].level);
-		T_ROW(rows[i].name, ok);
+		r->spoil();
+		ok = !predict(r->model, false, 100, &p, NULL) &&
+		     p.more == r->more &&
+		     (r->level < 0 || p.more_level == (size_t)r->level);
+		T_ROW(r->name, ok);
 		if (!ok)
-			printf("\n    %s: more %d level %zu\n", rows[i].name,
+			printf("\n    %s: more %d level %zu\n", r->name,
 			       (int)p.more, p.more_level);
 	}
 }
@@ -313,11 +311,11 @@ static void matrix_is_all_pairs_of_some(const char *model, double rounding)
 
 T_TEST("the matrix is every pair")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(models); i++) {
+	T_EACH(r, models) {
 		some_fabric(&s);
 		s.a[1].impact = NULL; /* falls back as a co-runner */
 		s.curve[0][2].n = 0;  /* other levels in use as a victim */
-		matrix_is_all_pairs_of_some(models[i].name, models[i].rounding);
+		matrix_is_all_pairs_of_some(r->name, r->rounding);
 	}
 }
 
@@ -356,13 +354,12 @@ static void around_is_a_row_and_a_column_of_some(const char *model,
 
 T_TEST("the pairs around one are its row and its column")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(models); i++) {
+	T_EACH(r, models) {
 		some_fabric(&s);
 		s.a[1].impact = NULL;
 		s.a[2].curve = NULL; /* no answer as a victim */
 		s.curve[0][2].n = 0;
-		around_is_a_row_and_a_column_of_some(models[i].name,
-						     models[i].rounding);
+		around_is_a_row_and_a_column_of_some(r->name, r->rounding);
 	}
 }
 
@@ -533,19 +530,17 @@ T_TEST("co-runners count on the victim's rails, the worst rail at a time")
 	const size_t pair[] = { 1, 3 };
 	struct np_prediction p, alone;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
+	T_EACH(r, railed) {
 		some_fabric(&s);
-		T_CHECK(!predict_all("cross", railed[i].as, railed[i].n,
-				     &alone));
-		s.a[2].rails = railed[i].victim;
-		s.a[1].rails = railed[i].co[0];
-		s.a[3].rails = railed[i].co[1];
-		T_ROW(railed[i].name, !predict_all("cross", pair, 2, &p) &&
-					      p.slowdown == alone.slowdown &&
-					      p.low == alone.low &&
-					      p.high == alone.high &&
-					      (p.flags & NP_PRED_OTHER_RAIL) ==
-						      railed[i].flags);
+		T_CHECK(!predict_all("cross", r->as, r->n, &alone));
+		s.a[2].rails = r->victim;
+		s.a[1].rails = r->co[0];
+		s.a[3].rails = r->co[1];
+		T_ROW(r->name,
+		      !predict_all("cross", pair, 2, &p) &&
+			      p.slowdown == alone.slowdown &&
+			      p.low == alone.low && p.high == alone.high &&
+			      (p.flags & NP_PRED_OTHER_RAIL) == r->flags);
 	}
 }
 

@@ -151,17 +151,16 @@ static const struct {
 
 T_TEST("an idle run that says nothing is refused")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(services); i++) {
+	T_EACH(r, services) {
 		struct np_service s = { -1, -1 };
-		int rc = np_queue_service(&services[i].idle, &s);
+		int rc = np_queue_service(&r->idle, &s);
 
-		T_ROW(services[i].name, rc == services[i].rc);
+		T_ROW(r->name, rc == r->rc);
 		if (rc) {
-			T_ROW(services[i].name, s.mu_per_sec == -1);
+			T_ROW(r->name, s.mu_per_sec == -1);
 			continue;
 		}
-		T_ROW(services[i].name,
-		      t_close(s.var_sec2, services[i].var, 1e-12));
+		T_ROW(r->name, t_close(s.var_sec2, r->var, 1e-12));
 	}
 }
 
@@ -187,14 +186,13 @@ static const struct {
 
 T_TEST("degenerate latencies have defined answers")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(loads); i++) {
+	T_EACH(r, loads) {
 		struct np_err err = NP_ERR_INIT;
 		double utilisation = -1;
-		int rc = np_queue_utilisation(&loads[i].s, loads[i].w,
-					      &utilisation, &err);
+		int rc = np_queue_utilisation(&r->s, r->w, &utilisation, &err);
 
-		T_ROW(loads[i].name, rc == loads[i].rc);
-		T_ROW(loads[i].name, !rc == !err.text[0]);
-		T_ROW(loads[i].name, utilisation == (rc ? -1 : 0));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, !rc == !err.text[0]);
+		T_ROW(r->name, utilisation == (rc ? -1 : 0));
 	}
 }

@@ -77,14 +77,13 @@ T_TEST("a calibration is checked against itself")
 
 	for (size_t i = 0; i < LEVELS; i++)
 		level[i].name = names[i];
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_self_check c;
 
-		rows[i].make();
-		T_ROW(rows[i].name, !np_self_check(&f, &c, NULL));
-		T_ROW(rows[i].name, c.n == rows[i].n);
-		T_ROW(rows[i].name, c.doubtful == rows[i].doubts);
-		T_ROW(rows[i].name,
-		      rows[i].worst == LEVELS || c.worst == rows[i].worst);
+		r->make();
+		T_ROW(r->name, !np_self_check(&f, &c, NULL));
+		T_ROW(r->name, c.n == r->n);
+		T_ROW(r->name, c.doubtful == r->doubts);
+		T_ROW(r->name, r->worst == LEVELS || c.worst == r->worst);
 	}
 }

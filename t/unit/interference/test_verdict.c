@@ -206,17 +206,17 @@ static const struct {
 
 T_TEST("neither one lost packet nor a tiny shift is heavy use")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(made); i++) {
-		struct set idle = idle_us(10, made[i].idle_sd_us);
+	T_EACH(r, made) {
+		struct set idle = idle_us(10, r->idle_sd_us);
 		struct set s = { .name = "" };
 		struct np_verdict v;
 
 		for (int k = 0; k < 3; k++)
-			add(&s, 1e-6 * made[i].us[k], made[i].n[k]);
+			add(&s, 1e-6 * r->us[k], r->n[k]);
 		v = judge(&s, &idle);
-		T_ROW(made[i].name, v.use == made[i].use);
-		T_ROW(made[i].name, v.against == (v.use ? NP_AGAINST_IDLE :
-							  NP_AGAINST_NOTHING));
+		T_ROW(r->name, v.use == r->use);
+		T_ROW(r->name, v.against == (v.use ? NP_AGAINST_IDLE :
+						     NP_AGAINST_NOTHING));
 		np_hist_free(idle.hist);
 		np_hist_free(s.hist);
 	}
@@ -383,14 +383,13 @@ T_TEST("traffic delays no more probes than find a busy link")
 		{ "nodes not known", 1e7, 4e7, 1e6, 0, 1 },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		const struct np_verdict_capacity capacity = { rows[i].node,
-							      rows[i].leaf };
+	T_EACH(r, rows) {
+		const struct np_verdict_capacity capacity = { r->node,
+							      r->leaf };
 
-		T_ROW(rows[i].name,
-		      fabs(np_verdict_traffic_share(&capacity, rows[i].rate,
-						    rows[i].leaf_nodes) -
-			   rows[i].want) < 1e-6);
+		T_ROW(r->name, fabs(np_verdict_traffic_share(&capacity, r->rate,
+							     r->leaf_nodes) -
+				    r->want) < 1e-6);
 	}
 }
 

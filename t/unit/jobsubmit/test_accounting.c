@@ -144,22 +144,21 @@ static const struct {
 
 T_TEST("when a job ended")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++) {
+	T_EACH(r, ends) {
 		slurm_job_info_t *j;
 		struct np_accounting_record e;
 		struct world w;
 
 		set_up(&w);
-		j = run(&w, 1, ends[i].app, "n0", 0);
+		j = run(&w, 1, r->app, "n0", 0);
 		look(&w, 90);
-		end(&w, j, ends[i].end_sec);
-		if (ends[i].end_sec == -1)
+		end(&w, j, r->end_sec);
+		if (r->end_sec == -1)
 			w.slurm.jobs.record_count = 0;
 		look(&w, 100);
-		T_ROW(ends[i].name, found(1, &e) == ends[i].found);
-		T_ROW(ends[i].name,
-		      !ends[i].found || e.end == (double)(w.begin_sec +
-							  ends[i].want_sec));
+		T_ROW(r->name, found(1, &e) == r->found);
+		T_ROW(r->name, !r->found || e.end == (double)(w.begin_sec +
+							      r->want_sec));
 		np_accounting_record_free(&e);
 		tear_down(&w);
 	}

@@ -66,14 +66,14 @@ static bool same(const struct np_annotation *a, const struct np_annotation *b)
 
 T_TEST("what a comment says, and nothing of a damaged note")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(reads); i++) {
+	T_EACH(r, reads) {
 		struct np_annotation n = { .app = "before" };
-		int rc = np_annotation_read(reads[i].comment, &n);
+		int rc = np_annotation_read(r->comment, &n);
 
-		T_ROW(reads[i].name, rc == reads[i].rc);
-		T_ROW(reads[i].name, same(&n, &reads[i].want));
-		T_ROW(reads[i].name, np_annotation_exists(reads[i].comment) ==
-					     (rc != -ENOENT));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, same(&n, &r->want));
+		T_ROW(r->name,
+		      np_annotation_exists(r->comment) == (rc != -ENOENT));
 		np_annotation_clear(&n);
 	}
 }
@@ -144,14 +144,13 @@ static const struct {
 
 T_TEST("the text of others stays to the letter")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(writes); i++) {
-		const struct np_annotation *n =
-			writes[i].with ? &writes[i].annotation : NULL;
-		char *got = np_annotation_write(writes[i].comment, n);
+	T_EACH(r, writes) {
+		const struct np_annotation *n = r->with ? &r->annotation : NULL;
+		char *got = np_annotation_write(r->comment, n);
 		char *again = np_annotation_write(got, n);
 
-		T_ROW(writes[i].name, got && !strcmp(got, writes[i].want));
-		T_ROW(writes[i].name, got && again && !strcmp(got, again));
+		T_ROW(r->name, got && !strcmp(got, r->want));
+		T_ROW(r->name, got && again && !strcmp(got, again));
 		free(got);
 		free(again);
 	}

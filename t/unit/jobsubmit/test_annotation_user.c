@@ -21,12 +21,11 @@ static const struct {
 
 T_TEST("which excluded nodes are the user's")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
-		uint64_t got = cases[i].user;
+	T_EACH(r, cases) {
+		uint64_t got = r->user;
 
-		np_annotation_find_user_nodes(&got, &cases[i].ours,
-					      &cases[i].now, 1);
-		T_ROW(cases[i].name, got == cases[i].want_user);
+		np_annotation_find_user_nodes(&got, &r->ours, &r->now, 1);
+		T_ROW(r->name, got == r->want_user);
 	}
 }
 

@@ -101,12 +101,11 @@ static const struct {
 
 T_TEST("however many there are, few are kept")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(floods); i++) {
+	T_EACH(r, floods) {
 		struct np_changes *t = new_table();
 
-		put_many(t, 100, floods[i].n_jobs, floods[i].uid,
-			 floods[i].times);
-		T_ROW(floods[i].name, take(t) == floods[i].want);
+		put_many(t, 100, r->n_jobs, r->uid, r->times);
+		T_ROW(r->name, take(t) == r->want);
 		np_changes_free(t);
 	}
 }
@@ -193,13 +192,12 @@ static const struct {
 
 T_TEST("an update that somebody overtook is known")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(races); i++) {
+	T_EACH(r, races) {
 		struct np_changes *t = new_table();
 
-		put(t, races[i].id, races[i].task, races[i].uid, "n1");
-		T_ROW(races[i].name,
-		      np_changes_overtake(t, &races[i].sending) ==
-			      races[i].overtaken);
+		put(t, r->id, r->task, r->uid, "n1");
+		T_ROW(r->name,
+		      np_changes_overtake(t, &r->sending) == r->overtaken);
 		np_changes_free(t);
 	}
 }
@@ -222,19 +220,17 @@ static const struct {
 
 T_TEST("one without room stops the updates of that job")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(missed); i++) {
-		const struct np_sending s = { missed[i].sent, 0, ALL,
-					      SOME_UID };
+	T_EACH(r, missed) {
+		const struct np_sending s = { r->sent, 0, ALL, SOME_UID };
 		struct np_changes *t = new_table();
 
-		if (missed[i].known)
+		if (r->known)
 			know(t, SOME_UID);
-		np_changes_mark_missed(t, 9, missed[i].uid);
+		np_changes_mark_missed(t, 9, r->uid);
 		know(t, SOME_UID);
-		T_ROW(missed[i].name,
-		      np_changes_overtake(t, &s) == missed[i].overtaken);
+		T_ROW(r->name, np_changes_overtake(t, &s) == r->overtaken);
 		take(t);
-		T_ROW(missed[i].name, !np_changes_overtake(t, &s));
+		T_ROW(r->name, !np_changes_overtake(t, &s));
 		np_changes_free(t);
 	}
 }
@@ -270,8 +266,8 @@ T_TEST("the changes of one job")
 	char text[16] = "";
 	size_t n, of;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(puts); i++)
-		put(t, puts[i].id, puts[i].task, puts[i].uid, puts[i].list);
+	T_EACH(r, puts)
+		put(t, r->id, r->task, r->uid, r->list);
 	c = np_changes_take(t, &n);
 	of = np_changes_find(c, n, 12, 10, 3, SOME_UID, found,
 			     NP_CHANGES_FOUND);

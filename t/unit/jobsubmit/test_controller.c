@@ -35,22 +35,22 @@ static const struct {
 
 T_TEST("which controller this is")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(hosts); i++) {
-		const char *name = hosts[i].name;
+	T_EACH(r, hosts) {
+		const char *name = r->name;
 		slurm_conf_t conf = { .cluster_name = "hpc" };
 		struct np_controller c = { .index = 7 };
 		struct np_err err = NP_ERR_INIT;
 		int rc;
 
-		conf.control_machine = (char **)hosts[i].controller;
+		conf.control_machine = (char **)r->controller;
 		while (conf.control_machine[conf.control_cnt])
 			conf.control_cnt++;
-		snprintf(c.host, sizeof(c.host), "%s", hosts[i].host);
+		snprintf(c.host, sizeof(c.host), "%s", r->host);
 		rc = np_controller_read_conf(&c, &conf, &err);
-		T_ROW(name, c.index == hosts[i].index);
-		T_ROW(name, c.alone == hosts[i].alone);
-		T_ROW(name, rc == (hosts[i].index < 0 ? -EAGAIN : 0));
-		T_ROW(name, !rc || strstr(err.text, hosts[i].host));
+		T_ROW(name, c.index == r->index);
+		T_ROW(name, c.alone == r->alone);
+		T_ROW(name, rc == (r->index < 0 ? -EAGAIN : 0));
+		T_ROW(name, !rc || strstr(err.text, r->host));
 		T_ROW(name, !strcmp(c.cluster, "hpc"));
 	}
 }
@@ -73,18 +73,18 @@ T_TEST("what kind of cluster it is")
 {
 	char *one[] = { "ctl" };
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(kinds); i++) {
+	T_EACH(r, kinds) {
 		slurm_conf_t conf = {
 			.control_machine = one,
 			.control_cnt = 1,
-			.select_type = (char *)kinds[i].select_type,
-			.private_data = kinds[i].private_data,
+			.select_type = (char *)r->select_type,
+			.private_data = r->private_data,
 		};
 		struct np_controller c = { .host = "ctl" };
 
-		T_ROW(kinds[i].name, !np_controller_read_conf(&c, &conf, NULL));
-		T_ROW(kinds[i].name, c.whole_nodes == kinds[i].whole_nodes);
-		T_ROW(kinds[i].name, c.private_jobs == kinds[i].private_jobs);
-		T_ROW(kinds[i].name, !c.cluster[0]);
+		T_ROW(r->name, !np_controller_read_conf(&c, &conf, NULL));
+		T_ROW(r->name, c.whole_nodes == r->whole_nodes);
+		T_ROW(r->name, c.private_jobs == r->private_jobs);
+		T_ROW(r->name, !c.cluster[0]);
 	}
 }

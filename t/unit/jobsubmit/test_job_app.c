@@ -54,19 +54,19 @@ static uint32_t count(const char *const *list)
 
 T_TEST("which source names the application")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		char app[NP_APP_MAX + 1] = "before";
 		job_desc_msg_t d = {
-			.name = (char *)rows[i].job,
-			.spank_job_env = (char **)rows[i].spank,
-			.spank_job_env_size = count(rows[i].spank),
-			.environment = (char **)rows[i].env,
-			.env_size = count(rows[i].env),
+			.name = (char *)r->job,
+			.spank_job_env = (char **)r->spank,
+			.spank_job_env_size = count(r->spank),
+			.environment = (char **)r->env,
+			.env_size = count(r->env),
 		};
 		bool known = np_submit_app(&d, app);
 
-		T_ROW(rows[i].name, known == (rows[i].want != NULL));
-		T_ROW(rows[i].name, !known || !strcmp(app, rows[i].want));
+		T_ROW(r->name, known == (r->want != NULL));
+		T_ROW(r->name, !known || !strcmp(app, r->want));
 	}
 }
 

@@ -135,26 +135,26 @@ static const struct {
 
 T_TEST("what kind of job it is")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(jobs); i++) {
+	T_EACH(r, jobs) {
 		const struct np_job *in;
 		struct some_slurm s;
 		struct np_job_snapshot v;
 
 		some_slurm(&s);
-		jobs[i].set(&s, some_job(&s, 7, "loud"));
-		T_ROW(jobs[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
-		T_ROW(jobs[i].name, v.n_jobs == jobs[i].there);
-		T_ROW(jobs[i].name, v.snapshot->n_jobs == v.n_jobs);
+		r->set(&s, some_job(&s, 7, "loud"));
+		T_ROW(r->name, !some_jobs(&s, NULL, NULL, 0, &v));
+		T_ROW(r->name, v.n_jobs == r->there);
+		T_ROW(r->name, v.snapshot->n_jobs == v.n_jobs);
 		if (v.n_jobs) {
 			in = &v.snapshot->job[0];
-			T_ROW(jobs[i].name, v.job[0].id == 7 && in->id == 7);
-			T_ROW(jobs[i].name, in->state == jobs[i].state);
-			T_ROW(jobs[i].name, in->flags == jobs[i].flags);
-			T_ROW(jobs[i].name, in->mode == NP_MODE_ENFORCE);
-			T_ROW(jobs[i].name, in->n_leaves == jobs[i].n_leaves);
-			T_ROW(jobs[i].name, in->profile == jobs[i].profile);
-			T_ROW(jobs[i].name, v.job[0].managed == jobs[i].ours);
-			T_ROW(jobs[i].name, !strcmp(v.job[0].app, jobs[i].app));
+			T_ROW(r->name, v.job[0].id == 7 && in->id == 7);
+			T_ROW(r->name, in->state == r->state);
+			T_ROW(r->name, in->flags == r->flags);
+			T_ROW(r->name, in->mode == NP_MODE_ENFORCE);
+			T_ROW(r->name, in->n_leaves == r->n_leaves);
+			T_ROW(r->name, in->profile == r->profile);
+			T_ROW(r->name, v.job[0].managed == r->ours);
+			T_ROW(r->name, !strcmp(v.job[0].app, r->app));
 		}
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
@@ -291,7 +291,7 @@ static const struct {
 
 T_TEST("whose exclusions are whose, and whose begin time")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++) {
+	T_EACH(r, notes) {
 		const struct np_job_entry *entry;
 		const struct np_job *in;
 		struct some_slurm s;
@@ -300,25 +300,24 @@ T_TEST("whose exclusions are whose, and whose begin time")
 
 		some_slurm(&s);
 		j = some_job(&s, 7, "loud");
-		j->admin_comment = (char *)notes[i].comment;
-		some_exclude(&s, j, notes[i].exc);
-		if (notes[i].eligible)
-			j->eligible_time = notes[i].eligible;
-		T_ROW(notes[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
+		j->admin_comment = (char *)r->comment;
+		some_exclude(&s, j, r->exc);
+		if (r->eligible)
+			j->eligible_time = r->eligible;
+		T_ROW(r->name, !some_jobs(&s, NULL, NULL, 0, &v));
 		entry = &v.job[0];
 		in = &v.snapshot->job[0];
-		T_ROW(notes[i].name,
-		      some_same(some_hosts(s.map, entry->user), notes[i].user));
-		T_ROW(notes[i].name,
-		      some_same(some_hosts(s.map, entry->written),
-				notes[i].written));
-		T_ROW(notes[i].name, entry->in_effect == notes[i].in_effect);
-		T_ROW(notes[i].name, entry->begin_sec == notes[i].begin_sec);
-		T_ROW(notes[i].name, in->eligible_sec == notes[i].eligible_sec);
-		T_ROW(notes[i].name, in->prior == notes[i].prior);
-		T_ROW(notes[i].name, in->prior_until_sec == notes[i].until);
+		T_ROW(r->name,
+		      some_same(some_hosts(s.map, entry->user), r->user));
+		T_ROW(r->name,
+		      some_same(some_hosts(s.map, entry->written), r->written));
+		T_ROW(r->name, entry->in_effect == r->in_effect);
+		T_ROW(r->name, entry->begin_sec == r->begin_sec);
+		T_ROW(r->name, in->eligible_sec == r->eligible_sec);
+		T_ROW(r->name, in->prior == r->prior);
+		T_ROW(r->name, in->prior_until_sec == r->until);
 		if (in->prior == NP_PRIOR_RESTRICTED)
-			T_ROW(notes[i].name, in->prior_leaves[0] == 0xe);
+			T_ROW(r->name, in->prior_leaves[0] == 0xe);
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
@@ -355,7 +354,7 @@ static const struct {
 
 T_TEST("which jobs are new ones")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(arrivals); i++) {
+	T_EACH(r, arrivals) {
 		struct some_slurm s;
 		struct np_arrivals a;
 		uint32_t last_id = 6;
@@ -364,13 +363,11 @@ T_TEST("which jobs are new ones")
 		some_slurm(&s);
 		j = some_job(&s, 7, "loud");
 		j->submit_time = SOME_NOW;
-		arrivals[i].set(&s, j);
-		T_ROW(arrivals[i].name,
-		      !np_ctld_info_arrivals(&s.info, SOME_NOW - 5, &last_id,
-					     &a));
-		T_ROW(arrivals[i].name, last_id == j->job_id);
-		T_ROW(arrivals[i].name,
-		      np_arrivals_take(&a, SOME_UID) == arrivals[i].arrived);
+		r->set(&s, j);
+		T_ROW(r->name, !np_ctld_info_arrivals(&s.info, SOME_NOW - 5,
+						      &last_id, &a));
+		T_ROW(r->name, last_id == j->job_id);
+		T_ROW(r->name, np_arrivals_take(&a, SOME_UID) == r->arrived);
 		free(a.of);
 		some_slurm_free(&s);
 	}

@@ -50,7 +50,7 @@ static const struct {
 
 T_TEST("a change counts if Slurm made it")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(changes); i++) {
+	T_EACH(r, changes) {
 		struct some_slurm s;
 		slurm_job_info_t *j;
 		struct np_job_snapshot v;
@@ -58,17 +58,15 @@ T_TEST("a change counts if Slurm made it")
 		some_slurm(&s);
 		j = some_job(&s, 7, "loud");
 		j->admin_comment = (char *)NOTE;
-		some_exclude(&s, j, changes[i].exc);
+		some_exclude(&s, j, r->exc);
 		j = some_job(&s, 9, "loud");
 		j->admin_comment = (char *)NOTE;
 		some_exclude(&s, j, "n[0-3,8]");
-		T_ROW(changes[i].name,
-		      !some_jobs(&s, NULL, changes[i].change,
-				 changes[i].change[1].id ? 2 : 1, &v));
-		T_ROW(changes[i].name,
-		      some_same(some_hosts(s.map, v.job[0].user),
-				changes[i].user));
-		T_ROW(changes[i].name,
+		T_ROW(r->name, !some_jobs(&s, NULL, r->change,
+					  r->change[1].id ? 2 : 1, &v));
+		T_ROW(r->name,
+		      some_same(some_hosts(s.map, v.job[0].user), r->user));
+		T_ROW(r->name,
 		      some_same(some_hosts(s.map, v.job[1].user), "n8"));
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
@@ -93,7 +91,7 @@ static const struct {
 
 T_TEST("changes of arrays and of tasks")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
+	T_EACH(r, arrays) {
 		struct some_slurm s;
 		struct np_job_snapshot v;
 
@@ -106,14 +104,11 @@ T_TEST("changes of arrays and of tasks")
 			j->admin_comment = (char *)NOTE;
 			some_exclude(&s, j, "n[0-3]");
 		}
-		T_ROW(arrays[i].name,
-		      !some_jobs(&s, NULL, &arrays[i].change, 1, &v));
-		T_ROW(arrays[i].name,
-		      some_same(some_hosts(s.map, v.job[0].user),
-				arrays[i].of_record));
-		T_ROW(arrays[i].name,
-		      some_same(some_hosts(s.map, v.job[1].user),
-				arrays[i].of_task));
+		T_ROW(r->name, !some_jobs(&s, NULL, &r->change, 1, &v));
+		T_ROW(r->name, some_same(some_hosts(s.map, v.job[0].user),
+					 r->of_record));
+		T_ROW(r->name,
+		      some_same(some_hosts(s.map, v.job[1].user), r->of_task));
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
@@ -161,8 +156,8 @@ static const struct {
 
 T_TEST("changes of the begin time")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(begins); i++) {
-		struct np_change c = begins[i].change;
+	T_EACH(r, begins) {
+		struct np_change c = r->change;
 		struct some_slurm s;
 		slurm_job_info_t *j;
 		struct np_job_snapshot v;
@@ -173,10 +168,9 @@ T_TEST("changes of the begin time")
 		j = some_job(&s, 7, "loud");
 		j->admin_comment =
 			(char *)"netprof{until=1000060 begin=1000030 held=0}";
-		j->eligible_time = begins[i].eligible;
-		T_ROW(begins[i].name, !some_jobs(&s, NULL, &c, 1, &v));
-		T_ROW(begins[i].name,
-		      v.job[0].annotation.begin_sec == begins[i].begin);
+		j->eligible_time = r->eligible;
+		T_ROW(r->name, !some_jobs(&s, NULL, &c, 1, &v));
+		T_ROW(r->name, v.job[0].annotation.begin_sec == r->begin);
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
@@ -197,7 +191,7 @@ static const struct {
 
 T_TEST("a note that was overwritten is remembered")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(overwritten); i++) {
+	T_EACH(r, overwritten) {
 		struct np_job_cache *cache;
 		struct some_slurm s;
 		slurm_job_info_t *j;
@@ -211,15 +205,12 @@ T_TEST("a note that was overwritten is remembered")
 		T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 		np_job_snapshot_free(&v);
 		np_job_cache_sweep(cache);
-		j->admin_comment = (char *)overwritten[i].second;
+		j->admin_comment = (char *)r->second;
 		T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
-		T_ROW(overwritten[i].name,
-		      some_same(some_hosts(s.map, v.job[0].user),
-				overwritten[i].user));
-		T_ROW(overwritten[i].name,
-		      v.job[0].in_effect == overwritten[i].in_effect);
-		T_ROW(overwritten[i].name,
-		      some_same(v.job[0].comment, overwritten[i].second));
+		T_ROW(r->name,
+		      some_same(some_hosts(s.map, v.job[0].user), r->user));
+		T_ROW(r->name, v.job[0].in_effect == r->in_effect);
+		T_ROW(r->name, some_same(v.job[0].comment, r->second));
 		np_job_snapshot_free(&v);
 		np_job_cache_free(cache);
 		some_slurm_free(&s);
@@ -264,7 +255,7 @@ static const struct {
 
 T_TEST("who was overtaken was held back")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(started); i++) {
+	T_EACH(r, started) {
 		struct np_placement *p;
 		struct some_slurm s;
 		slurm_job_info_t *j;
@@ -276,13 +267,12 @@ T_TEST("who was overtaken was held back")
 		j = some_job(&s, 7, "loud");
 		j->admin_comment = (char *)"netprof{ours=n[0-3] held=0}";
 		some_exclude(&s, j, "n[0-3]");
-		j = some_job(&s, started[i].other, "quiet");
+		j = some_job(&s, r->other, "quiet");
 		some_run(&s, j, "n0");
 		j->start_time = SOME_NOW - 1;
-		T_ROW(started[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
+		T_ROW(r->name, !some_jobs(&s, NULL, NULL, 0, &v));
 		p = some_decision(&v);
-		T_ROW(started[i].name,
-		      np_outcome_of(p, 0)->held_sec == started[i].held_sec);
+		T_ROW(r->name, np_outcome_of(p, 0)->held_sec == r->held_sec);
 		np_placement_free(p);
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);

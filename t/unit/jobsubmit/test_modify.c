@@ -103,36 +103,31 @@ static const struct {
 
 T_TEST("what becomes of a change")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_shared *shared = new_shared();
 		struct np_change *c;
 		job_desc_msg_t d;
 		size_t n;
 
-		describe(&d, rows[i].id, rows[i].exc, rows[i].begin,
-			 rows[i].comment);
-		T_ROW(rows[i].name, !np_modify(shared, &d, SOME_UID));
-		T_ROW(rows[i].name, some_same(d.exc_nodes, rows[i].put));
-		T_ROW(rows[i].name, d.begin_time == rows[i].put_begin);
-		T_ROW(rows[i].name,
-		      some_same(d.admin_comment, rows[i].comment));
-		T_ROW(rows[i].name, np_shared_wait(shared, 0) == rows[i].woken);
+		describe(&d, r->id, r->exc, r->begin, r->comment);
+		T_ROW(r->name, !np_modify(shared, &d, SOME_UID));
+		T_ROW(r->name, some_same(d.exc_nodes, r->put));
+		T_ROW(r->name, d.begin_time == r->put_begin);
+		T_ROW(r->name, some_same(d.admin_comment, r->comment));
+		T_ROW(r->name, np_shared_wait(shared, 0) == r->woken);
 		c = np_shared_take_changes(shared, &n);
-		T_ROW(rows[i].name, n == (rows[i].want.id != 0));
+		T_ROW(r->name, n == (r->want.id != 0));
 		if (n) {
-			const struct np_change *w = &rows[i].want;
+			const struct np_change *w = &r->want;
 
-			T_ROW(rows[i].name, c->id == w->id &&
-						    c->task == w->task &&
-						    c->uid == SOME_UID);
-			T_ROW(rows[i].name,
+			T_ROW(r->name, c->id == w->id && c->task == w->task &&
+					       c->uid == SOME_UID);
+			T_ROW(r->name,
 			      !c->exc_nodes == !w->exc_nodes &&
 				      some_same(c->exc_nodes, w->exc_nodes));
-			T_ROW(rows[i].name,
-			      some_same(c->passed_on, rows[i].put));
-			T_ROW(rows[i].name, c->begin_sec == w->begin_sec);
-			T_ROW(rows[i].name,
-			      c->passed_on_begin_sec == rows[i].put_begin);
+			T_ROW(r->name, some_same(c->passed_on, r->put));
+			T_ROW(r->name, c->begin_sec == w->begin_sec);
+			T_ROW(r->name, c->passed_on_begin_sec == r->put_begin);
 		}
 		np_change_list_free(c, n);
 		forget(&d);
@@ -189,7 +184,7 @@ T_TEST("changes by other users and administrators")
 {
 	static char list[NP_CHANGES_MAX_LIST + 2];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(others); i++) {
+	T_EACH(r, others) {
 		struct np_owner *o = calloc(1, sizeof(*o));
 		struct np_shared *shared = new_shared();
 		struct np_change *c;
@@ -199,15 +194,13 @@ T_TEST("changes by other users and administrators")
 		*o = (struct np_owner){ .id = 7, .uid = SOME_UID };
 		np_shared_set_owners(shared, o, 1);
 		memset(list, 'n', sizeof(list));
-		list[others[i].length] = '\0';
-		describe(&d, "7", others[i].length ? list : "n8", 0, NULL);
-		T_ROW(others[i].name, !np_modify(shared, &d, others[i].uid));
-		T_ROW(others[i].name,
-		      !strstr(d.exc_nodes, "n[0-3]") != others[i].ours);
-		T_ROW(others[i].name,
-		      np_shared_wait(shared, 0) == others[i].woken);
+		list[r->length] = '\0';
+		describe(&d, "7", r->length ? list : "n8", 0, NULL);
+		T_ROW(r->name, !np_modify(shared, &d, r->uid));
+		T_ROW(r->name, !strstr(d.exc_nodes, "n[0-3]") != r->ours);
+		T_ROW(r->name, np_shared_wait(shared, 0) == r->woken);
 		c = np_shared_take_changes(shared, &n);
-		T_ROW(others[i].name, n == others[i].n);
+		T_ROW(r->name, n == r->n);
 		np_change_list_free(c, n);
 		forget(&d);
 		np_shared_free(shared);
@@ -240,27 +233,26 @@ T_TEST("the thread's own updates are known")
 {
 	const struct np_sending s = { 7, 0, ALL, SOME_UID, "n1", NOTE };
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(own); i++) {
+	T_EACH(r, own) {
 		struct np_shared *shared = new_shared();
 		struct np_change *c;
 		job_desc_msg_t d;
 		size_t n;
 
-		if (own[i].overtaken) {
+		if (r->overtaken) {
 			describe(&d, "7", "n5", 0, NULL);
 			T_CHECK(!np_modify(shared, &d, SOME_UID));
 			forget(&d);
 		}
-		np_shared_set_sending(shared, own[i].sending ? &s : NULL);
-		describe(&d, own[i].id, own[i].exc, 0, own[i].comment);
-		T_ROW(own[i].name,
-		      np_modify(shared, &d, geteuid() + own[i].uid_plus) ==
-			      own[i].rc);
+		np_shared_set_sending(shared, r->sending ? &s : NULL);
+		describe(&d, r->id, r->exc, 0, r->comment);
+		T_ROW(r->name,
+		      np_modify(shared, &d, geteuid() + r->uid_plus) == r->rc);
 		np_shared_set_sending(shared, NULL);
 		c = np_shared_take_changes(shared, &n);
-		T_ROW(own[i].name, n == own[i].n + own[i].overtaken);
-		if (!own[i].n)
-			T_ROW(own[i].name, some_same(d.exc_nodes, own[i].exc));
+		T_ROW(r->name, n == r->n + r->overtaken);
+		if (!r->n)
+			T_ROW(r->name, some_same(d.exc_nodes, r->exc));
 		np_change_list_free(c, n);
 		forget(&d);
 		np_shared_free(shared);

@@ -56,14 +56,14 @@ static size_t count(const char *const *names)
 
 T_TEST("lists are short")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(formats); i++) {
-		size_t n = count(formats[i].names);
+	T_EACH(r, formats) {
+		size_t n = count(r->names);
 		struct np_node_index *x;
 		char *got;
 
-		T_CHECK(!np_node_index_new((char **)formats[i].names, n, &x));
-		got = np_node_index_format(x, &formats[i].nodes);
-		T_ROW(formats[i].name, got && !strcmp(got, formats[i].want));
+		T_CHECK(!np_node_index_new((char **)r->names, n, &x));
+		got = np_node_index_format(x, &r->nodes);
+		T_ROW(r->name, got && !strcmp(got, r->want));
 		free(got);
 		np_node_index_free(x);
 	}
@@ -112,18 +112,16 @@ static const struct {
 
 T_TEST("ranges are read as ranges")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(parses); i++) {
+	T_EACH(r, parses) {
 		size_t left = SIZE_MAX;
 		uint64_t got = 0;
 		struct np_node_index *x;
 
-		T_CHECK(!np_node_index_new((char **)parses[i].names,
-					   count(parses[i].names), &x));
-		T_ROW(parses[i].name,
-		      np_node_index_parse(x, parses[i].word,
-					  strlen(parses[i].word), &got,
-					  &left) == parses[i].rc);
-		T_ROW(parses[i].name, got == parses[i].nodes);
+		T_CHECK(!np_node_index_new((char **)r->names, count(r->names),
+					   &x));
+		T_ROW(r->name, np_node_index_parse(x, r->word, strlen(r->word),
+						   &got, &left) == r->rc);
+		T_ROW(r->name, got == r->nodes);
 		np_node_index_free(x);
 	}
 }
@@ -147,8 +145,8 @@ static const struct {
 
 T_TEST("a range costs as many runs as it meets")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(costs); i++) {
-		size_t left = costs[i].left;
+	T_EACH(r, costs) {
+		size_t left = r->left;
 		char text[8][4], *name[8];
 		struct np_node_index *x;
 		uint64_t got = 0;
@@ -157,13 +155,12 @@ T_TEST("a range costs as many runs as it meets")
 		for (uint32_t k = 0; k < 8; k++) {
 			name[k] = text[k];
 			snprintf(text[k], sizeof(text[k]), "n%u",
-				 k * costs[i].step % 8);
+				 k * r->step % 8);
 		}
 		T_CHECK(!np_node_index_new(name, 8, &x));
-		rc = np_node_index_parse(x, costs[i].word,
-					 strlen(costs[i].word), &got, &left);
-		T_ROW(costs[i].name,
-		      rc == costs[i].rc && left == costs[i].then);
+		rc = np_node_index_parse(x, r->word, strlen(r->word), &got,
+					 &left);
+		T_ROW(r->name, rc == r->rc && left == r->then);
 		np_node_index_free(x);
 	}
 }
@@ -230,10 +227,10 @@ T_TEST("leaves that are closed")
 
 	T_CHECK(!np_node_index_new((char **)plain, count(plain), &x));
 	T_CHECK(!np_node_index_set_leaves(x, group));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(cuts); i++) {
-		char *got = np_node_index_format_closed(x, &cuts[i].open);
+	T_EACH(r, cuts) {
+		char *got = np_node_index_format_closed(x, &r->open);
 
-		T_ROW(cuts[i].name, got && !strcmp(got, cuts[i].want));
+		T_ROW(r->name, got && !strcmp(got, r->want));
 		free(got);
 	}
 	np_node_index_free(x);

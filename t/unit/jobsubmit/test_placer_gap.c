@@ -16,9 +16,8 @@ static const struct {
 
 T_TEST("the rest depends on the work")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(gaps); i++)
-		T_ROW(gaps[i].name,
-		      t_close(np_placer_gap_sec(gaps[i].took_sec,
-						gaps[i].interval_sec),
-			      gaps[i].gap_sec, 1e-12));
+	T_EACH(r, gaps)
+		T_ROW(r->name,
+		      t_close(np_placer_gap_sec(r->took_sec, r->interval_sec),
+			      r->gap_sec, 1e-12));
 }

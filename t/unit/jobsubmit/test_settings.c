@@ -45,17 +45,16 @@ T_TEST("edits are followed, and broken ones reported")
 	unsetenv("NETPROF_STORE");
 	np_settings_init(&s);
 	T_CHECK(s.conf.place.mode == NP_MODE_OFF);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(edits); i++) {
-		const char *name = edits[i].name;
+	T_EACH(r, edits) {
+		const char *name = r->name;
 
-		if (edits[i].text)
-			put(edits[i].text);
-		T_ROW(name, np_settings_refresh(&s) == edits[i].news);
-		T_ROW(name, t_close(s.conf.place.max_slowdown,
-				    edits[i].max_slowdown, 1e-9));
-		T_ROW(name, *edits[i].trouble ?
-				    !!strstr(s.trouble.text, edits[i].trouble) :
-				    !s.trouble.text[0]);
+		if (r->text)
+			put(r->text);
+		T_ROW(name, np_settings_refresh(&s) == r->news);
+		T_ROW(name, t_close(s.conf.place.max_slowdown, r->max_slowdown,
+				    1e-9));
+		T_ROW(name, *r->trouble ? !!strstr(s.trouble.text, r->trouble) :
+					  !s.trouble.text[0]);
 	}
 	put(NULL);
 	T_CHECK(!np_settings_refresh(&s));
@@ -85,18 +84,17 @@ T_TEST("settings make a policy")
 		0);
 	snprintf(file, sizeof(file), "%s/policy.conf", t_tmpdir());
 	setenv("NETPROF_CONF", file, 1);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(policies); i++) {
-		const char *name = policies[i].name;
+	T_EACH(r, policies) {
+		const char *name = r->name;
 		struct np_settings s;
 		struct np_policy p;
 
 		np_settings_init(&s);
-		put(policies[i].text);
+		put(r->text);
 		T_ROW(name, np_settings_refresh(&s));
 		np_settings_policy(&s, index, &p);
-		T_ROW(name, t_close(p.hold_step_sec, policies[i].hold_step_sec,
-				    1e-9));
-		T_ROW(name, p.modes == policies[i].modes);
+		T_ROW(name, t_close(p.hold_step_sec, r->hold_step_sec, 1e-9));
+		T_ROW(name, p.modes == r->modes);
 		T_ROW(name,
 		      p.max_slowdown == s.conf.place.max_slowdown &&
 			      p.max_hold_sec == s.conf.place.max_hold_sec);

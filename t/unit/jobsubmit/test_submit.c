@@ -89,26 +89,24 @@ static const struct {
 
 T_TEST("what a submission becomes")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct stage s;
 		job_desc_msg_t d;
 
-		set_up(&s, rows[i].how);
+		set_up(&s, r->how);
 		/* The first decision tells which partition is the default. */
-		some_desc(&d, rows[i].app);
-		some_text(&d.exc_nodes, rows[i].exc);
-		some_text(&d.admin_comment, rows[i].comment);
-		some_text(&d.partition, rows[i].partition ? rows[i].partition :
-					rows[i].how & EMPTY ? "batch" :
-							      NULL);
-		d.begin_time = rows[i].begin;
-		np_submit(s.shared, &d, SOME_NOW, rows[i].how & STARTING);
-		T_ROW(rows[i].name, some_same(d.exc_nodes, rows[i].want_exc));
-		T_ROW(rows[i].name,
-		      some_same(d.admin_comment, rows[i].want_comment));
-		T_ROW(rows[i].name,
-		      d.begin_time == (rows[i].want_begin ? rows[i].want_begin :
-							    rows[i].begin));
+		some_desc(&d, r->app);
+		some_text(&d.exc_nodes, r->exc);
+		some_text(&d.admin_comment, r->comment);
+		some_text(&d.partition, r->partition   ? r->partition :
+					r->how & EMPTY ? "batch" :
+							 NULL);
+		d.begin_time = r->begin;
+		np_submit(s.shared, &d, SOME_NOW, r->how & STARTING);
+		T_ROW(r->name, some_same(d.exc_nodes, r->want_exc));
+		T_ROW(r->name, some_same(d.admin_comment, r->want_comment));
+		T_ROW(r->name, d.begin_time == (r->want_begin ? r->want_begin :
+								r->begin));
 		some_desc_free(&d);
 		tear_down(&s);
 	}
@@ -234,18 +232,17 @@ static const struct {
 
 T_TEST("what a job requests of its nodes")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(requests); i++) {
-		bool none = !strcmp(requests[i].want, "-");
+	T_EACH(r, requests) {
+		bool none = !strcmp(r->want, "-");
 		struct stage s;
 		job_desc_msg_t d;
 
 		set_up(&s, LEAF0);
 		some_desc(&d, "soft");
-		requests[i].set(&d);
+		r->set(&d);
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(requests[i].name,
-		      some_same(d.exc_nodes, none ? "" : requests[i].want));
-		T_ROW(requests[i].name, !d.admin_comment == none);
+		T_ROW(r->name, some_same(d.exc_nodes, none ? "" : r->want));
+		T_ROW(r->name, !d.admin_comment == none);
 		some_desc_free(&d);
 		tear_down(&s);
 	}
@@ -274,16 +271,15 @@ static const struct {
 
 T_TEST("arrays, however they are written")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
+	T_EACH(r, arrays) {
 		struct stage s;
 		job_desc_msg_t d;
 
 		set_up(&s, 0);
 		some_desc(&d, "loud");
-		d.array_inx = (char *)arrays[i].inx;
+		d.array_inx = (char *)r->inx;
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(arrays[i].name,
-		      (d.begin_time > SOME_NOW) == arrays[i].waits);
+		T_ROW(r->name, (d.begin_time > SOME_NOW) == r->waits);
 		some_desc_free(&d);
 		tear_down(&s);
 	}

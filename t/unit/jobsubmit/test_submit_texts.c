@@ -58,29 +58,29 @@ static const struct {
 
 T_TEST("users who may use the name, and those who may not")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(submissions); i++) {
+	T_EACH(r, submissions) {
 		struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 		struct np_auth_rules who = {
 			.rule = rule,
 			.user = some_users,
 			.n_users = NP_ARRAY_SIZE(some_users),
 		};
-		const char *name = submissions[i].name;
+		const char *name = r->name;
 		struct stage s;
 		job_desc_msg_t d;
 
 		T_ROW(name, !np_auth_parse(LOUD_IS, rule, &who.n_rules, NULL));
-		if (submissions[i].line)
-			T_ROW(name, !np_auth_parse(submissions[i].line, rule,
-						   &who.n_rules, NULL));
-		set_up_auth(&s, submissions[i].how, &who);
+		if (r->line)
+			T_ROW(name, !np_auth_parse(r->line, rule, &who.n_rules,
+						   NULL));
+		set_up_auth(&s, r->how, &who);
 		some_desc(&d, "soft");
-		d.user_id = submissions[i].uid;
-		d.account = (char *)submissions[i].account;
+		d.user_id = r->uid;
+		d.account = (char *)r->account;
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(name, some_same(d.exc_nodes, submissions[i].want_exc));
-		T_ROW(name, d.begin_time == submissions[i].want_begin);
-		T_ROW(name, strstr(some_logged(), submissions[i].says));
+		T_ROW(name, some_same(d.exc_nodes, r->want_exc));
+		T_ROW(name, d.begin_time == r->want_begin);
+		T_ROW(name, strstr(some_logged(), r->says));
 		d.account = NULL;
 		some_desc_free(&d);
 		tear_down(&s);
@@ -126,7 +126,7 @@ static const struct {
 
 T_TEST("a name that only its user vouches for")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(words); i++) {
+	T_EACH(r, words) {
 		struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 		struct np_auth_rules who = { .rule = rule };
 		struct stage s;
@@ -136,20 +136,19 @@ T_TEST("a name that only its user vouches for")
 				       NULL));
 		T_CHECK(!np_auth_parse("soft:default", rule, &who.n_rules,
 				       NULL));
-		if (words[i].line)
-			T_CHECK(!np_auth_parse(words[i].line, rule,
-					       &who.n_rules, NULL));
+		if (r->line)
+			T_CHECK(!np_auth_parse(r->line, rule, &who.n_rules,
+					       NULL));
 		set_up_auth(&s, 0, &who);
 		some_desc(&d[0], "loud");
 		d[0].min_nodes = 16;
-		d[0].user_id = words[i].loud;
+		d[0].user_id = r->loud;
 		some_desc(&d[1], "soft");
-		d[1].user_id = words[i].soft;
+		d[1].user_id = r->soft;
 		for (int k = 0; k < 2; k++)
 			np_submit(s.shared, &d[k], SOME_NOW, false);
-		T_ROW(words[i].name, d[0].begin_time <= SOME_NOW);
-		T_ROW(words[i].name,
-		      (d[1].begin_time > SOME_NOW) == words[i].waits);
+		T_ROW(r->name, d[0].begin_time <= SOME_NOW);
+		T_ROW(r->name, (d[1].begin_time > SOME_NOW) == r->waits);
 		some_desc_free(&d[0]);
 		some_desc_free(&d[1]);
 		tear_down(&s);
@@ -177,19 +176,19 @@ static const struct {
 /* With the name of a job that would play tricks in the log. */
 T_TEST("the log says what was done")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+	T_EACH(r, lines) {
 		char *env[] = { (char *)"NETPROF_APP=soft" };
 		struct stage s;
 		job_desc_msg_t d;
 
-		set_up(&s, lines[i].how);
+		set_up(&s, r->how);
 		some_desc(&d, "soft\033[31m\u202e");
 		some_text(&d.partition, "batch");
 		d.environment = env;
 		d.env_size = 1;
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(lines[i].name, !strncmp(some_logged(), lines[i].want,
-					      strlen(lines[i].want)));
+		T_ROW(r->name,
+		      !strncmp(some_logged(), r->want, strlen(r->want)));
 		some_desc_free(&d);
 		tear_down(&s);
 	}
@@ -250,22 +249,21 @@ static const struct {
 
 T_TEST("texts that Slurm would refuse later")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(hostile); i++) {
-		char *text = long_text(hostile[i].part, 1 << 20);
+	T_EACH(r, hostile) {
+		char *text = long_text(r->part, 1 << 20);
 		char *env[] = { (char *)"NETPROF_APP=soft" };
 		struct stage s;
 		job_desc_msg_t d;
 
 		set_up(&s, LEAF0);
 		some_desc(&d, "soft");
-		hostile[i].set(&d, text);
+		r->set(&d, text);
 		d.environment = env;
 		d.env_size = 1;
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(hostile[i].name,
-		      !d.begin_time &&
-			      (!d.exc_nodes || !strcmp(d.exc_nodes, text)));
-		T_ROW(hostile[i].name,
+		T_ROW(r->name, !d.begin_time && (!d.exc_nodes ||
+						 !strcmp(d.exc_nodes, text)));
+		T_ROW(r->name,
 		      !d.admin_comment ||
 			      !strcmp(d.admin_comment, "netprof{app=soft}"));
 		some_desc_free(&d);

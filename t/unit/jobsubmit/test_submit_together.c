@@ -40,15 +40,14 @@ static double sec_until_seen(unsigned how, const char *app)
 
 T_TEST("the thread waits for who was let in")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(let_in); i++) {
+	T_EACH(r, let_in) {
 		double least = INFINITY;
 
 		/* On a busy machine one may come late for another reason. */
-		for (int k = 0; k < (let_in[i].waits ? 1 : 10); k++)
-			least = fmin(least, sec_until_seen(let_in[i].how,
-							   let_in[i].app));
-		T_ROW(let_in[i].name,
-		      let_in[i].waits == (least > NP_SHARED_IN_FLIGHT_SEC / 2));
+		for (int k = 0; k < (r->waits ? 1 : 10); k++)
+			least = fmin(least, sec_until_seen(r->how, r->app));
+		T_ROW(r->name,
+		      r->waits == (least > NP_SHARED_IN_FLIGHT_SEC / 2));
 	}
 }
 

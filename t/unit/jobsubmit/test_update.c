@@ -207,7 +207,6 @@ static const struct {
 
 T_TEST("errors of an update of a job that started or ended")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(errors); i++)
-		T_ROW(errors[i].name, np_update_too_late(errors[i].error) ==
-					      errors[i].too_late);
+	T_EACH(r, errors)
+		T_ROW(r->name, np_update_too_late(r->error) == r->too_late);
 }

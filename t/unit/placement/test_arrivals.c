@@ -24,12 +24,12 @@ T_TEST("each job is taken once")
 
 	np_arrivals_init(&a, 0, of, NP_ARRAY_SIZE(of));
 	T_CHECK(a.n == 3);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		unsigned n = 0;
 
-		while (n < 10 && np_arrivals_take(&a, rows[i].owner))
+		while (n < 10 && np_arrivals_take(&a, r->owner))
 			n++;
-		T_ROW(rows[i].name, n == rows[i].n);
+		T_ROW(r->name, n == r->n);
 	}
 }
 

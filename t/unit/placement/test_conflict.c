@@ -63,18 +63,16 @@ static const struct {
 
 T_TEST("two jobs meet where they touch, at the worst place")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct model a = { .slow = { rows[i].node, rows[i].leaf,
-					     rows[i].uplink } };
+	T_EACH(r, rows) {
+		struct model a = { .slow = { r->node, r->leaf, r->uplink } };
 		struct np_conflict *c = with_two(&a);
 		struct np_slowdowns *t;
 
 		np_conflict_predict(c, NULL, 0, SIZE_MAX);
 		t = table(c, .01);
-		T_ROW(rows[i].name,
-		      t_close(np_slowdowns_between(t, 0, 1, rows[i].share,
-						   rows[i].span),
-			      rows[i].want, .01));
+		T_ROW(r->name,
+		      t_close(np_slowdowns_between(t, 0, 1, r->share, r->span),
+			      r->want, .01));
 		np_slowdowns_unref(t);
 		np_conflict_free(c);
 	}

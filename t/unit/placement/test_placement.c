@@ -322,13 +322,13 @@ static struct world world;
 
 T_TEST("each scenario comes out as its name says")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
+	T_EACH(r, cases) {
 		struct np_placement *p;
 
 		w_init(&world);
-		w_parse(&world, cases[i].world);
+		w_parse(&world, r->world);
 		p = w_decide(&world);
-		T_ROW(cases[i].name, as_wanted(&world, p, cases[i].want));
+		T_ROW(r->name, as_wanted(&world, p, r->want));
 		np_placement_free(p);
 	}
 }

@@ -66,16 +66,16 @@ static const struct {
 
 T_TEST("the reason says what, where, with whom and how much")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
-		struct np_placement *p = decided(texts[i].world);
-		size_t k = w_find(&world, texts[i].job);
+	T_EACH(r, texts) {
+		struct np_placement *p = decided(r->world);
+		size_t k = w_find(&world, r->job);
 		char buf[400];
 
 		np_placement_text(p, &world.job[k].in, np_outcome_of(p, k), buf,
 				  sizeof(buf));
-		if (strcmp(buf, texts[i].want))
+		if (strcmp(buf, r->want))
 			printf("\n    %s\n", buf);
-		T_ROW(texts[i].name, !strcmp(buf, texts[i].want));
+		T_ROW(r->name, !strcmp(buf, r->want));
 		np_placement_free(p);
 	}
 }
@@ -283,14 +283,13 @@ T_TEST("what no job can be is refused")
 	};
 	struct np_placement *p = decided(TWO ALL);
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_outcome v;
 
-		T_ROW(rows[i].name,
-		      np_placement_submit(p, &rows[i].job, NULL, 1001, &v,
-					  &err) == -EINVAL &&
-			      v.action == NP_ACT_NONE && err.text[0]);
+		T_ROW(r->name, np_placement_submit(p, &r->job, NULL, 1001, &v,
+						   &err) == -EINVAL &&
+				       v.action == NP_ACT_NONE && err.text[0]);
 	}
 	np_placement_free(p);
 }
@@ -320,13 +319,12 @@ T_TEST("a policy that cannot be is refused")
 	w_parse(&world, TWO);
 	s = w_snapshot(&world);
 	t = w_slowdowns(&world);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(policies); i++) {
+	T_EACH(r, policies) {
 		struct np_err err = NP_ERR_INIT;
 
 		np_policy_init(&policy);
-		*(double *)((char *)&policy + policies[i].offset) =
-			policies[i].value;
-		T_ROW(policies[i].name,
+		*(double *)((char *)&policy + r->offset) = r->value;
+		T_ROW(r->name,
 		      np_placement_decide(s, t, &policy, &p, &err) == -EINVAL &&
 			      !p && err.text[0]);
 	}
@@ -363,12 +361,12 @@ T_TEST("what closes leaves is marked, to be written first")
 		{ 4, true, false }, { 5, false, false },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		const struct np_outcome *v =
-			np_outcome_of(p, w_find(&world, rows[i].job));
+			np_outcome_of(p, w_find(&world, r->job));
 
-		T_CHECK(v->changed == rows[i].changed);
-		T_CHECK(v->narrows == rows[i].narrows);
+		T_CHECK(v->changed == r->changed);
+		T_CHECK(v->narrows == r->narrows);
 	}
 	np_placement_free(p);
 }
@@ -395,18 +393,17 @@ static const struct {
 
 T_TEST("a hold ends soon, and in time")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(until); i++) {
+	T_EACH(r, until) {
 		struct np_placement *p;
 		const struct np_outcome *v;
 
 		w_init(&world);
 		w_parse(&world, TWO "run 9 Y a:1; run 8 Y b:1");
-		w_parse(&world, until[i].job);
+		w_parse(&world, r->job);
 		p = w_decide(&world);
 		v = np_outcome_of(p, w_find(&world, 1));
-		T_ROW(until[i].name,
-		      v->action == NP_ACT_HOLD &&
-			      v->until_sec == until[i].until_sec);
+		T_ROW(r->name,
+		      v->action == NP_ACT_HOLD && v->until_sec == r->until_sec);
 		np_placement_free(p);
 	}
 }

@@ -45,13 +45,12 @@ static const struct {
 
 T_TEST("leaves that cannot be are refused, and say why")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad_leaves); i++) {
+	T_EACH(r, bad_leaves) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_leaves *l = NULL;
 
-		T_ROW(bad_leaves[i].name,
-		      np_leaves_new(bad_leaves[i].nodes, bad_leaves[i].leaf, 2,
-				    &l, &err) == bad_leaves[i].rc &&
+		T_ROW(r->name,
+		      np_leaves_new(r->nodes, r->leaf, 2, &l, &err) == r->rc &&
 			      !l && err.text[0]);
 	}
 }
@@ -146,12 +145,11 @@ T_TEST("jobs that cannot be are refused, and say why")
 
 	T_CHECK(!np_snapshot_new(l, 10, 5, &s, NULL));
 	T_CHECK(!np_snapshot_nodes(s, &all, &set, NULL));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad_jobs); i++) {
+	T_EACH(r, bad_jobs) {
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(bad_jobs[i].name,
-		      np_snapshot_job(s, &bad_jobs[i].job, &err) == -EINVAL &&
-			      err.text[0] && s->n_jobs == 0);
+		T_ROW(r->name, np_snapshot_job(s, &r->job, &err) == -EINVAL &&
+				       err.text[0] && s->n_jobs == 0);
 	}
 	np_snapshot_unref(s);
 	np_leaves_unref(l);

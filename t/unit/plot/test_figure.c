@@ -35,22 +35,21 @@ static const struct {
 
 T_TEST("an axis holds all values that can be drawn")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_figure *f = np_figure_new("");
 		struct np_panel *p = np_figure_add_panel(f, "");
 		struct np_shape *s;
 		double lo, hi;
 
-		np_figure_set_axis(f, &p->y, rows[i].kind, "");
-		p->y.lo = rows[i].given_lo;
-		p->y.hi = rows[i].given_hi;
+		np_figure_set_axis(f, &p->y, r->kind, "");
+		p->y.lo = r->given_lo;
+		p->y.hi = r->given_hi;
 		s = np_figure_add_shape(f, p, NP_SHAPE_LINE, 0, NULL);
-		for (size_t k = 0; k < rows[i].n; k++)
-			np_figure_add_datum(f, s, (double)k, rows[i].y[k], NAN,
-					    NAN);
+		for (size_t k = 0; k < r->n; k++)
+			np_figure_add_datum(f, s, (double)k, r->y[k], NAN, NAN);
 		np_figure_find_range(p, true, &lo, &hi);
-		T_ROW(rows[i].name, t_close(lo, rows[i].lo, 1e-9) &&
-					    t_close(hi, rows[i].hi, 1e-9));
+		T_ROW(r->name,
+		      t_close(lo, r->lo, 1e-9) && t_close(hi, r->hi, 1e-9));
 		np_figure_free(f);
 	}
 }
@@ -72,12 +71,11 @@ T_TEST("long names are cut where there is room no more")
 {
 	char buf[64];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
-		np_text_fit(texts[i].text, 9, texts[i].width, buf, sizeof(buf));
-		T_ROW(texts[i].name, !strcmp(buf, texts[i].want));
-		T_ROW(texts[i].name,
-		      texts[i].width < 9 ||
-			      np_text_width(buf, 9) <= texts[i].width);
+	T_EACH(r, texts) {
+		np_text_fit(r->text, 9, r->width, buf, sizeof(buf));
+		T_ROW(r->name, !strcmp(buf, r->want));
+		T_ROW(r->name,
+		      r->width < 9 || np_text_width(buf, 9) <= r->width);
 	}
 	np_text_fit("a text that is longer than there is room", 9, 1000, buf,
 		    8);

@@ -26,15 +26,14 @@ static const struct {
 
 T_TEST("the ending of a name says which picture it is")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(endings); i++) {
+	T_EACH(r, endings) {
 		enum np_picture_kind kind = NP_PICTURE_SVG;
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(endings[i].path, np_picture_kind(endings[i].path, &kind,
-						       &err) == endings[i].rc &&
-					       kind == endings[i].kind);
-		T_ROW(endings[i].path,
-		      !endings[i].rc || strstr(err.text, ".svg, .png or .pdf"));
+		T_ROW(r->path, np_picture_kind(r->path, &kind, &err) == r->rc &&
+				       kind == r->kind);
+		T_ROW(r->path,
+		      !r->rc || strstr(err.text, ".svg, .png or .pdf"));
 	}
 }
 

@@ -104,9 +104,8 @@ static const struct {
 T_TEST("no text covers another or leaves the page")
 {
 	check_layout("numbers", some_figure());
-	for (size_t i = 0; i < NP_ARRAY_SIZE(named); i++)
-		check_layout(named[i].name,
-			     some_named_figure(named[i].kind, named[i].n));
+	T_EACH(r, named)
+		check_layout(r->name, some_named_figure(r->kind, r->n));
 }
 
 T_TEST("nor do the longest")

@@ -58,20 +58,19 @@ static void join(const struct np_ticks *t, char *buf, size_t len)
 
 T_TEST("axes are marked at round numbers")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		char got[256];
 		struct np_ticks t;
 
-		if (rows[i].kind == LINEAR)
-			np_ticks_linear(rows[i].lo, rows[i].hi, rows[i].most,
-					&t);
+		if (r->kind == LINEAR)
+			np_ticks_linear(r->lo, r->hi, r->most, &t);
 		else
-			np_ticks_log(rows[i].lo, rows[i].hi, rows[i].most,
-				     rows[i].kind == SECONDS, &t);
+			np_ticks_log(r->lo, r->hi, r->most, r->kind == SECONDS,
+				     &t);
 		join(&t, got, sizeof(got));
-		if (strcmp(got, rows[i].want))
-			printf("\n%s: got \"%s\"", rows[i].name, got);
-		T_ROW(rows[i].name, !strcmp(got, rows[i].want));
+		if (strcmp(got, r->want))
+			printf("\n%s: got \"%s\"", r->name, got);
+		T_ROW(r->name, !strcmp(got, r->want));
 	}
 }
 

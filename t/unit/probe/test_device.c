@@ -84,15 +84,15 @@ static const struct {
 
 T_TEST("a transport's device has its bytes and its rate")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_device d;
 		uint64_t bytes = 0;
-		int rc = np_device_find(sys(), rows[i].transport, &d);
+		int rc = np_device_find(sys(), r->transport, &d);
 
-		T_ROW(rows[i].transport, rc == (rows[i].bytes ? 0 : -ENOENT));
-		T_ROW(rows[i].transport, d.link == rows[i].link);
+		T_ROW(r->transport, rc == (r->bytes ? 0 : -ENOENT));
+		T_ROW(r->transport, d.link == r->link);
 		rc = np_device_bytes(&d, &bytes);
-		T_ROW(rows[i].transport, rc == (rows[i].bytes ? 0 : -EIO));
-		T_ROW(rows[i].transport, bytes == rows[i].bytes);
+		T_ROW(r->transport, rc == (r->bytes ? 0 : -EIO));
+		T_ROW(r->transport, bytes == r->bytes);
 	}
 }

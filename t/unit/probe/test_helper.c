@@ -91,17 +91,16 @@ static const struct {
 
 T_TEST("lines and causes of a side step")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_helper_step s = NP_HELPER_INIT;
 		char cause[NP_ERR_LEN + 32] = "";
 
-		run(&s, rows[i].command);
+		run(&s, r->command);
 		np_helper_cause(&s, cause, sizeof(cause));
 		np_helper_close(&s);
-		T_ROW(rows[i].name, n_seen == rows[i].lines &&
-					    !strcmp(seen, rows[i].last_note) &&
-					    !strncmp(cause, rows[i].cause,
-						     strlen(rows[i].cause)));
+		T_ROW(r->name,
+		      n_seen == r->lines && !strcmp(seen, r->last_note) &&
+			      !strncmp(cause, r->cause, strlen(r->cause)));
 	}
 }
 
@@ -137,8 +136,8 @@ T_TEST("a side step is asked to end before it is killed")
 {
 	struct np_helper_end e = { .requested_sec = 10 };
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++)
-		T_CHECK(np_helper_end_due(&e, ends[i].sec) == ends[i].want);
+	T_EACH(r, ends)
+		T_CHECK(np_helper_end_due(&e, r->sec) == r->want);
 	/* Whoever comes late still asks before it kills. */
 	e = (struct np_helper_end){ .requested_sec = 10 };
 	T_CHECK(np_helper_end_due(&e, 99) == SIGTERM);

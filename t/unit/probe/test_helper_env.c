@@ -53,8 +53,8 @@ T_TEST("the probes inherit what they need and no more")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		env[i] = (char *)rows[i].var;
 	out = np_helper_env(env, NULL);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
-		T_ROW(rows[i].name, has(out, rows[i].var) == rows[i].kept);
+	T_EACH(r, rows)
+		T_ROW(r->name, has(out, r->var) == r->kept);
 	T_ROW("our steps are marked", has(out, "NETPROF_SIDE=1"));
 	free(out);
 }

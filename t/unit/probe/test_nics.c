@@ -126,15 +126,15 @@ static void print(const char *name, const struct np_nic_counts *c, char *buf)
 
 T_TEST("counters of each vendor's adapters")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(vendors); i++) {
+	T_EACH(r, vendors) {
 		struct np_nic_counts counts[NP_NICS_MAX];
 		struct np_nics *nics = NULL;
 		char line[512];
 
-		build(vendors[i].name);
+		build(r->name);
 		T_CHECK(!np_nics_open(machine.root, "eth0", driver, &nics));
 		np_nics_read(nics, counts);
-		T_ROW(vendors[i].name, np_nics_count(nics) == machine.n);
+		T_ROW(r->name, np_nics_count(nics) == machine.n);
 		for (size_t k = 0; k < np_nics_count(nics); k++) {
 			print(np_nics_name(nics, k), &counts[k], line);
 			T_ROW(line, !strcmp(line, machine.line[k]));
@@ -168,24 +168,22 @@ T_TEST("all adapters of a large node")
 
 T_TEST("bytes and providers of each")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(vendors); i++) {
+	T_EACH(r, vendors) {
 		char providers[64] = "", root[512];
 		const char *const *p;
 		struct np_device d;
 		uint64_t bytes = 0;
 		int rc;
 
-		snprintf(root, sizeof(root), "%s/%s", t_tmpdir(),
-			 vendors[i].name);
-		rc = np_device_find(root, vendors[i].transport, &d);
+		snprintf(root, sizeof(root), "%s/%s", t_tmpdir(), r->name);
+		rc = np_device_find(root, r->transport, &d);
 		if (!rc)
 			np_device_bytes(&d, &bytes);
-		T_ROW(vendors[i].name, bytes == vendors[i].bytes);
+		T_ROW(r->name, bytes == r->bytes);
 		for (p = np_device_providers(root); *p; p++)
 			sprintf(providers + strlen(providers), "%s%s",
 				*providers ? " " : "", *p);
-		T_ROW(vendors[i].name,
-		      !strcmp(providers, vendors[i].providers));
+		T_ROW(r->name, !strcmp(providers, r->providers));
 	}
 }
 

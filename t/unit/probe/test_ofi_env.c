@@ -48,14 +48,12 @@ static const struct {
 
 T_TEST("each provider of libfabric gets its settings, and no other's")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
-		const char *value =
-			value_of(settings[i].provider, settings[i].name);
+	T_EACH(r, settings) {
+		const char *value = value_of(r->provider, r->name);
 
-		T_ROW(settings[i].row, !value == !settings[i].value);
-		if (value && settings[i].value)
-			T_ROW(settings[i].row,
-			      !strcmp(value, settings[i].value));
+		T_ROW(r->row, !value == !r->value);
+		if (value && r->value)
+			T_ROW(r->row, !strcmp(value, r->value));
 	}
 }
 
@@ -74,10 +72,9 @@ static const struct {
 
 T_TEST("devices are named as for UCX")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(devices); i++)
-		T_ROW(devices[i].list ? devices[i].list : "none",
-		      np_ofi_is_device(devices[i].list, devices[i].name) ==
-			      devices[i].is);
+	T_EACH(r, devices)
+		T_ROW(r->list ? r->list : "none",
+		      np_ofi_is_device(r->list, r->name) == r->is);
 }
 
 static const struct {
@@ -91,7 +88,6 @@ static const struct {
 
 T_TEST("no probe waits for a descriptor that never wakes it")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(wakes); i++)
-		T_ROW(wakes[i].provider,
-		      np_ofi_wakes(wakes[i].provider) == wakes[i].wakes);
+	T_EACH(r, wakes)
+		T_ROW(r->provider, np_ofi_wakes(r->provider) == r->wakes);
 }

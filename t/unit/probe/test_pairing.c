@@ -50,15 +50,15 @@ static size_t parse_places(char *text, struct np_place *place)
 
 T_TEST("nodes are paired within their leaf")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(tables); i++) {
+	T_EACH(row, tables) {
 		char text[256], servers[256] = "", skipped[256] = "";
 		struct np_place place[MAX];
 		struct np_peers pair[MAX];
 		size_t n;
 
-		strcpy(text, tables[i].places);
+		strcpy(text, row->places);
 		n = parse_places(text, place);
-		T_ROW(tables[i].name, np_pairing_make(place, n, pair) == 0);
+		T_ROW(row->name, np_pairing_make(place, n, pair) == 0);
 		for (size_t r = 0; r < n; r++) {
 			char one[24] = "-";
 
@@ -70,8 +70,8 @@ T_TEST("nodes are paired within their leaf")
 			if (pair[r].skipped)
 				strcat(skipped, one);
 		}
-		T_ROW(tables[i].name, !strcmp(servers, tables[i].servers));
-		T_ROW(tables[i].name, !strcmp(skipped, tables[i].skipped));
+		T_ROW(row->name, !strcmp(servers, row->servers));
+		T_ROW(row->name, !strcmp(skipped, row->skipped));
 	}
 }
 
@@ -160,20 +160,19 @@ static void print_ranks(char *out, const size_t *ranks, size_t n)
 
 T_TEST("rings go around the nodes of a leaf")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rings); i++) {
+	T_EACH(r, rings) {
 		char text[256], to_text[64], from_text[64];
 		size_t to[MAX], from[MAX], got = 99, n;
 		struct np_place place[MAX];
 
-		strcpy(text, rings[i].places);
+		strcpy(text, r->places);
 		n = parse_places(text, place);
-		T_ROW(rings[i].name,
-		      np_pairing_ring(place, n, false, rings[i].rank,
-				      rings[i].want, to, from, &got) == 0);
+		T_ROW(r->name, np_pairing_ring(place, n, false, r->rank,
+					       r->want, to, from, &got) == 0);
 		print_ranks(to_text, to, got);
 		print_ranks(from_text, from, got);
-		T_ROW(rings[i].name, !strcmp(to_text, rings[i].to));
-		T_ROW(rings[i].name, !strcmp(from_text, rings[i].from));
+		T_ROW(r->name, !strcmp(to_text, r->to));
+		T_ROW(r->name, !strcmp(from_text, r->from));
 	}
 }
 
@@ -236,20 +235,19 @@ static const struct {
 
 T_TEST("rings across the uplinks")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(across); i++) {
+	T_EACH(r, across) {
 		char text[256], got_to[64] = "";
 		struct np_place place[MAX];
 		size_t n, to[MAX], from[MAX], got = 0;
 
-		strcpy(text, across[i].places);
+		strcpy(text, r->places);
 		n = parse_places(text, place);
-		T_ROW(across[i].name,
-		      !np_pairing_ring(place, n, true, across[i].rank,
-				       across[i].want, to, from, &got));
+		T_ROW(r->name, !np_pairing_ring(place, n, true, r->rank,
+						r->want, to, from, &got));
 		for (size_t k = 0; k < got; k++)
 			snprintf(got_to + strlen(got_to),
 				 sizeof(got_to) - strlen(got_to), "%s%zu",
 				 k ? " " : "", to[k]);
-		T_ROW(across[i].name, !strcmp(got_to, across[i].to));
+		T_ROW(r->name, !strcmp(got_to, r->to));
 	}
 }

@@ -110,15 +110,14 @@ static const struct {
 
 T_TEST("the latency is half the round trip")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(delays); i++) {
-		set_up(2, delays[i].delay_sec, 0);
-		world.late_sec = delays[i].late_sec;
+	T_EACH(r, delays) {
+		set_up(2, r->delay_sec, 0);
+		world.late_sec = r->late_sec;
 		run_for(40);
-		T_ROW(delays[i].name, seen[0].n > 2 && !seen[1].n);
-		T_ROW(delays[i].name,
-		      seen[0].latency.min >= delays[i].from_sec * 0.999999 &&
-			      seen[0].latency.max <= delays[i].to_sec);
-		T_ROW(delays[i].name, !seen[0].n_notes && !seen[1].n_notes);
+		T_ROW(r->name, seen[0].n > 2 && !seen[1].n);
+		T_ROW(r->name, seen[0].latency.min >= r->from_sec * 0.999999 &&
+				       seen[0].latency.max <= r->to_sec);
+		T_ROW(r->name, !seen[0].n_notes && !seen[1].n_notes);
 		tear_down();
 	}
 }
@@ -198,12 +197,12 @@ static const struct {
 
 T_TEST("polling takes at most 0.2 % of a core")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(polls); i++) {
-		set_up(2, polls[i].delay_sec, 0);
-		world.late_sec = polls[i].late_sec;
+	T_EACH(r, polls) {
+		set_up(2, r->delay_sec, 0);
+		world.late_sec = r->late_sec;
 		run_for(50);
 		for (size_t c = 0; c < 2; c++)
-			T_ROW(polls[i].name,
+			T_ROW(r->name,
 			      world.citizen[c].polled_sec < 0.002 * 50);
 		tear_down();
 	}
@@ -255,24 +254,23 @@ static const struct {
 /* As when both were stopped by SIGSTOP for a while. */
 T_TEST("a silence is noted and not measured")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(silences); i++) {
+	T_EACH(r, silences) {
 		uint64_t sent;
 
 		set_up(2, 10e-6, 0);
 		run_for(1);
 		sent = pingpong[0]->messages;
 		while (pingpong[0]->messages == sent ||
-		       pingpong[0]->messages % 2 != silences[i].sent)
+		       pingpong[0]->messages % 2 != r->sent)
 			run_for(1e-6);
 		np_net_loop_set_delay(world.net, 15);
 		run_for(1);
 		np_net_loop_set_delay(world.net, 10e-6);
 		run_for(60);
-		T_ROW(silences[i].name, seen[0].n_notes == 2);
-		T_ROW(silences[i].name,
-		      !strcmp(seen[0].note[1], "peer on n1 is back"));
-		T_ROW(silences[i].name, seen[0].latency.max < 1e-4);
-		T_ROW(silences[i].name, seen[0].n > 300);
+		T_ROW(r->name, seen[0].n_notes == 2);
+		T_ROW(r->name, !strcmp(seen[0].note[1], "peer on n1 is back"));
+		T_ROW(r->name, seen[0].latency.max < 1e-4);
+		T_ROW(r->name, seen[0].n > 300);
 		tear_down();
 	}
 }

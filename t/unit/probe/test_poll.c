@@ -13,13 +13,12 @@ static const struct {
 
 T_TEST("polls last a little longer than what they caught")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_poll p = { 0 };
 
-		if (rows[i].caught_sec)
-			np_poll_caught(&p, rows[i].caught_sec);
-		T_ROW(rows[i].name,
-		      t_close(np_poll_sec(&p), rows[i].want_sec, 1e-9));
+		if (r->caught_sec)
+			np_poll_caught(&p, r->caught_sec);
+		T_ROW(r->name, t_close(np_poll_sec(&p), r->want_sec, 1e-9));
 	}
 }
 

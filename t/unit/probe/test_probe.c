@@ -118,15 +118,14 @@ static const struct {
 T_TEST("nonsense from another process is refused")
 {
 	set_up();
-	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
+	T_EACH(r, damaged) {
 		struct np_wire *w = np_wire_loop_end(wire, 1);
 		struct np_err err = NP_ERR_INIT;
 
-		w->ops->put(w, damaged[i].blob, damaged[i].len, NULL);
+		w->ops->put(w, r->blob, r->len, NULL);
 		np_probe_close(&probe[0]);
-		T_ROW(damaged[i].name,
-		      open_probe(0, "n0", "leaf0", &err) == -EPROTO);
-		T_ROW(damaged[i].name, strstr(err.text, "process 1") != NULL);
+		T_ROW(r->name, open_probe(0, "n0", "leaf0", &err) == -EPROTO);
+		T_ROW(r->name, strstr(err.text, "process 1") != NULL);
 	}
 	tear_down();
 }
@@ -367,8 +366,8 @@ static const struct {
 
 T_TEST("it ends when asked to")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++)
-		T_ROW(ends[i].name, t_in_child(ends[i].run) == 0);
+	T_EACH(r, ends)
+		T_ROW(r->name, t_in_child(r->run) == 0);
 }
 
 /* An engine that waits for one message, without a time. */

@@ -105,19 +105,19 @@ static const struct {
 
 T_TEST("every report can be written and read back")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+	T_EACH(row, lines) {
 		char buf[NP_REPORT_LINE];
 		struct np_report back;
-		int len = np_report_format(lines[i].r, buf);
+		int len = np_report_format(row->r, buf);
 
-		T_ROW(lines[i].name, len == (int)strlen(lines[i].line));
-		T_ROW(lines[i].name, !strcmp(buf, lines[i].line));
+		T_ROW(row->name, len == (int)strlen(row->line));
+		T_ROW(row->name, !strcmp(buf, row->line));
 		memset(&back, 0xff, sizeof(back));
-		T_ROW(lines[i].name, np_report_parse(buf, &back) == 0);
+		T_ROW(row->name, np_report_parse(buf, &back) == 0);
 		/* parse() clears what it does not set */
-		T_ROW(lines[i].name, !memcmp(&back, lines[i].r, sizeof(back)));
+		T_ROW(row->name, !memcmp(&back, row->r, sizeof(back)));
 		buf[len - 1] = '\0'; /* the newline is optional */
-		T_ROW(lines[i].name, np_report_parse(buf, &back) == 0);
+		T_ROW(row->name, np_report_parse(buf, &back) == 0);
 	}
 }
 
@@ -196,12 +196,12 @@ static const struct {
 
 T_TEST("what does not fit a report is not written")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(unfit); i++) {
+	T_EACH(row, unfit) {
 		struct np_report r = handshake;
 		char buf[NP_REPORT_LINE];
 
-		unfit[i].spoil(&r);
-		T_ROW(unfit[i].name, np_report_format(&r, buf) == -EINVAL);
+		row->spoil(&r);
+		T_ROW(row->name, np_report_format(&r, buf) == -EINVAL);
 	}
 }
 
@@ -277,12 +277,12 @@ static const struct {
 
 T_TEST("hostile lines are refused and change nothing")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(hostile); i++) {
+	T_EACH(row, hostile) {
 		struct np_report r = bye;
-		int rc = np_report_parse(hostile[i].line, &r);
+		int rc = np_report_parse(row->line, &r);
 
-		T_ROW(hostile[i].name, rc == hostile[i].rc);
-		T_ROW(hostile[i].name, !memcmp(&r, &bye, sizeof(r)));
+		T_ROW(row->name, rc == row->rc);
+		T_ROW(row->name, !memcmp(&r, &bye, sizeof(r)));
 	}
 }
 

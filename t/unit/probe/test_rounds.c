@@ -94,25 +94,23 @@ static const struct {
 
 T_TEST("a round takes its pause plus its transfers")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(levels); i++) {
-		const char *name = levels[i].name;
-		double sec = 100 * levels[i].round_sec;
+	T_EACH(r, levels) {
+		const char *name = r->name;
+		double sec = 100 * r->round_sec;
 
-		set_up(levels[i].nodes, levels[i].level, levels[i].delay_sec);
+		set_up(r->nodes, r->level, r->delay_sec);
 		run_for(sec);
-		for (size_t c = 0; c < levels[i].nodes; c++) {
+		for (size_t c = 0; c < r->nodes; c++) {
 			struct np_moments *m = &seen[c].round;
 			uint64_t sent = rounds[c]->messages;
 
-			T_ROW(name,
-			      t_close(m->mean, levels[i].round_sec, 0.01));
+			T_ROW(name, t_close(m->mean, r->round_sec, 0.01));
 			/* the first is not counted, the last is not over */
 			T_ROW(name, m->n >= 95 && m->n <= 99);
-			T_ROW(name, sent % levels[i].messages == 0);
-			T_ROW(name,
-			      t_close((double)sent,
-				      (double)((m->n + 2) * levels[i].messages),
-				      0.011));
+			T_ROW(name, sent % r->messages == 0);
+			T_ROW(name, t_close((double)sent,
+					    (double)((m->n + 2) * r->messages),
+					    0.011));
 			T_ROW(name, !seen[c].n_notes);
 		}
 		tear_down();

@@ -125,28 +125,25 @@ T_TEST("addresses of any length that is allowed")
 	static char line[2 * NP_WIRE_MAX_BYTES + 64];
 
 	memset(data, '\xa5', sizeof(data));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++) {
+	T_EACH(r, sizes) {
 		struct np_err err = NP_ERR_INIT;
-		size_t len = sizes[i].len, got;
+		size_t len = r->len, got;
 		struct ends e;
 		void *back;
 
 		open_ends(&e, 0, NP_WIRE_MAX_SIZE);
-		T_ROW(sizes[i].name,
-		      e.w->ops->put(e.w, data, len, &err) == sizes[i].rc &&
-			      !err.text[0] == !sizes[i].rc);
+		T_ROW(r->name, e.w->ops->put(e.w, data, len, &err) == r->rc &&
+				       !err.text[0] == !r->rc);
 		strcpy(line, received(&e));
-		T_ROW(sizes[i].name,
-		      strlen(line) == (sizes[i].rc ? 0 : 2 * len + 5));
-		if (!sizes[i].rc) { /* as the collector tells the others */
+		T_ROW(r->name, strlen(line) == (r->rc ? 0 : 2 * len + 5));
+		if (!r->rc) { /* as the collector tells the others */
 			say(&e, "place 1023 ");
 			say_some(&e, line + 4, 2 * len + 1);
 			say(&e, "go\n");
-			T_ROW(sizes[i].name, fence(&e, 60, NULL) == 0);
-			T_ROW(sizes[i].name,
+			T_ROW(r->name, fence(&e, 60, NULL) == 0);
+			T_ROW(r->name,
 			      !e.w->ops->get(e.w, 1023, &back, &got, NULL));
-			T_ROW(sizes[i].name,
-			      got == len && !memcmp(back, data, len));
+			T_ROW(r->name, got == len && !memcmp(back, data, len));
 			free(back);
 		}
 		close_ends(&e);
@@ -175,16 +172,16 @@ static const struct {
 
 T_TEST("damaged lines are reported")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
+	T_EACH(r, damaged) {
 		struct np_err err = NP_ERR_INIT;
 		struct ends e;
 
 		open_ends(&e, 0, 2);
-		say(&e, damaged[i].line);
+		say(&e, r->line);
 		shutdown(e.collector, SHUT_WR);
-		T_ROW(damaged[i].name, fence(&e, 60, &err) == damaged[i].rc);
-		T_ROW(damaged[i].name, strstr(err.text, "the collector"));
-		T_ROW(damaged[i].name, has(&e, 1, "ENOENT"));
+		T_ROW(r->name, fence(&e, 60, &err) == r->rc);
+		T_ROW(r->name, strstr(err.text, "the collector"));
+		T_ROW(r->name, has(&e, 1, "ENOENT"));
 		close_ends(&e);
 	}
 }
@@ -290,13 +287,13 @@ static const struct {
 
 T_TEST("RANK/SIZE")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+	T_EACH(r, texts) {
 		struct np_wire *w = NULL;
-		int rc = np_wire_open(texts[i].text, &w, NULL);
+		int rc = np_wire_open(r->text, &w, NULL);
 
-		T_ROW(texts[i].name, rc == texts[i].rc);
-		T_ROW(texts[i].name, rc || (w->rank == texts[i].rank &&
-					    w->size == texts[i].size));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name,
+		      rc || (w->rank == r->rank && w->size == r->size));
 		if (!rc)
 			w->ops->close(w);
 	}

@@ -40,21 +40,19 @@ static const struct {
 
 T_TEST("what the processes of a step send, and what they get")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_wire_host *h = np_wire_host_new(2);
 		char *reply = NULL;
 		int rc = 0;
 
-		for (size_t k = 0; rows[i].lines[k]; k++) {
+		for (size_t k = 0; r->lines[k]; k++) {
 			free(reply);
-			T_ROW(rows[i].name, !rc);
-			rc = np_wire_host_take(h, NULL, rows[i].lines[k],
-					       &reply);
+			T_ROW(r->name, !rc);
+			rc = np_wire_host_take(h, NULL, r->lines[k], &reply);
 		}
-		T_ROW(rows[i].name, rc == rows[i].rc);
-		T_ROW(rows[i].name,
-		      rows[i].reply ? reply && !strcmp(reply, rows[i].reply) :
-				      !reply);
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name,
+		      r->reply ? reply && !strcmp(reply, r->reply) : !reply);
 		free(reply);
 		np_wire_host_free(h);
 	}

@@ -249,19 +249,17 @@ static const struct {
 
 T_TEST("what cannot be read is reported with file and line")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_queue_log q = { .n = 0 };
-		int rc =
-			read_text(rows[i].text, strlen(rows[i].text), &q, &err);
+		int rc = read_text(r->text, strlen(r->text), &q, &err);
 
-		T_ROW(rows[i].name, rc == (rows[i].n ? 0 : -EINVAL));
-		T_ROW(rows[i].name, q.n == rows[i].n);
-		T_ROW(rows[i].name, !q.n || q.job[0].run_sec >= 50);
-		T_ROW(rows[i].name,
-		      strstr(rc ? err.text : warnings, rows[i].says));
+		T_ROW(r->name, rc == (r->n ? 0 : -EINVAL));
+		T_ROW(r->name, q.n == r->n);
+		T_ROW(r->name, !q.n || q.job[0].run_sec >= 50);
+		T_ROW(r->name, strstr(rc ? err.text : warnings, r->says));
 		/* A log that cannot be used is one error, not several lines. */
-		T_ROW(rows[i].name, !rc || !*warnings);
+		T_ROW(r->name, !rc || !*warnings);
 		np_queue_log_free(&q);
 	}
 }

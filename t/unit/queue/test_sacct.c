@@ -34,20 +34,20 @@ static const struct {
 
 T_TEST("columns are found by name; damaged rows are recognised")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+	T_EACH(r, texts) {
 		char head[128], row[128], got[128], *value[3];
 		struct np_sacct_head h;
 		size_t n;
 
-		strcpy(head, texts[i].head);
-		strcpy(row, texts[i].row);
-		np_sacct_read_head(head, texts[i].delimiter, columns, 3, &h);
-		n = np_sacct_read_row(row, texts[i].delimiter, &h, value, 3);
+		strcpy(head, r->head);
+		strcpy(row, r->row);
+		np_sacct_read_head(head, r->delimiter, columns, 3, &h);
+		n = np_sacct_read_row(row, r->delimiter, &h, value, 3);
 		snprintf(got, sizeof(got), "%s/%s/%s", value[0], value[1],
 			 value[2]);
-		T_ROW(texts[i].name, !strcmp(got, texts[i].want));
-		T_ROW(texts[i].name, n == texts[i].n_fields);
-		T_ROW(texts[i].name, !strcmp(h.unused, texts[i].unused));
+		T_ROW(r->name, !strcmp(got, r->want));
+		T_ROW(r->name, n == r->n_fields);
+		T_ROW(r->name, !strcmp(h.unused, r->unused));
 	}
 }
 
@@ -124,12 +124,11 @@ static const struct {
 
 T_TEST("numbers as sacct prints them")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(counts); i++) {
+	T_EACH(r, counts) {
 		uint32_t n = 0;
 
-		T_ROW(counts[i].name,
-		      np_sacct_count(counts[i].text, &n) == counts[i].rc);
-		T_ROW(counts[i].name, n == counts[i].n);
+		T_ROW(r->name, np_sacct_count(r->text, &n) == r->rc);
+		T_ROW(r->name, n == r->n);
 	}
 }
 
@@ -142,18 +141,18 @@ T_TEST("times as sacct prints them")
 {
 	double got, later;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(times); i++) {
-		int rc = np_sacct_duration(times[i].text, &got);
+	T_EACH(r, times) {
+		int rc = np_sacct_duration(r->text, &got);
 
-		T_ROW(times[i].name, rc == times[i].rc);
-		T_ROW(times[i].name, rc || same(got, times[i].sec));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, rc || same(got, r->sec));
 	}
-	for (size_t i = 0; i < NP_ARRAY_SIZE(dates); i++) {
-		const char *end = np_sacct_date(dates[i].text, false, &got);
+	T_EACH(r, dates) {
+		const char *end = np_sacct_date(r->text, false, &got);
 		int rc = end && !*end ? 0 : -EINVAL;
 
-		T_ROW(dates[i].name, rc == dates[i].rc);
-		T_ROW(dates[i].name, rc || same(got, dates[i].sec));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, rc || same(got, r->sec));
 	}
 	T_CHECK(!!np_sacct_date("2026-11-25T10:00:00", false, &got));
 	T_CHECK(!!np_sacct_date("2026-11-25T10:01:05", false, &later));

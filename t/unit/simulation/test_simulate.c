@@ -475,19 +475,18 @@ static const struct {
 
 T_TEST("what cannot be is refused")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refusals); i++) {
+	T_EACH(r, refusals) {
 		struct np_err err = NP_ERR_INIT;
 
 		make(&one, 1, 0);
-		one.job[0] = refusals[i].job;
-		if (!strstr(refusals[i].says, "waits"))
+		one.job[0] = r->job;
+		if (!strstr(r->says, "waits"))
 			one.job[0].after = NP_SIM_NO_JOB;
-		one.scheduler.bf_resolution_sec = refusals[i].resolution;
+		one.scheduler.bf_resolution_sec = r->resolution;
 		one.input.n = 1;
-		T_ROW(refusals[i].name,
-		      np_simulate(&one.input, one.outcome, &one.counts, &err) ==
-				      -EINVAL &&
-			      strstr(err.text, refusals[i].says));
+		T_ROW(r->name, np_simulate(&one.input, one.outcome, &one.counts,
+					   &err) == -EINVAL &&
+				       strstr(err.text, r->says));
 		release(&one);
 	}
 }
@@ -598,12 +597,12 @@ T_TEST("jobs start by the shares of accounts and users")
 {
 	struct np_sim_assoc tree[N_SHARES];
 
-	for (size_t k = 0; k < NP_ARRAY_SIZE(trees); k++) {
-		use_shares(&one, tree, trees[k].shares);
+	T_EACH(r, trees) {
+		use_shares(&one, tree, r->shares);
 		play(&one);
 		for (size_t i = 0; i < one.input.n; i++)
-			T_ROW(trees[k].name, one.outcome[i].start_sec ==
-						     100 * trees[k].want[i]);
+			T_ROW(r->name,
+			      one.outcome[i].start_sec == 100 * r->want[i]);
 		release(&one);
 	}
 }

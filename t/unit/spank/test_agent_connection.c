@@ -76,17 +76,17 @@ static void send_pieces(struct np_peer *g, int fd, const char *pieces,
 
 T_TEST("each whole line is handed on, however it came")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_peer g;
-		struct listener h = { &g, "", 0, 0, rows[i].close_after };
+		struct listener h = { &g, "", 0, 0, r->close_after };
 		int fd = open_pair(&g);
 
-		send_pieces(&g, fd, rows[i].pieces, &h);
-		T_ROW(rows[i].name, !strcmp(h.text, rows[i].want));
-		T_ROW(rows[i].name, (g.fd >= 0) == rows[i].stays);
+		send_pieces(&g, fd, r->pieces, &h);
+		T_ROW(r->name, !strcmp(h.text, r->want));
+		T_ROW(r->name, (g.fd >= 0) == r->stays);
 		np_peer_close(&g);
 		np_peer_close(&g); /* twice is no harm */
-		T_ROW(rows[i].name, g.fd == -1 && !g.in_len && !g.out);
+		T_ROW(r->name, g.fd == -1 && !g.in_len && !g.out);
 		close(fd);
 	}
 }
@@ -110,21 +110,20 @@ T_TEST("a line too long ends the connection")
 {
 	char *text = malloc(2 * NP_PEER_LINE + 1);
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lengths); i++) {
-		size_t len = lengths[i].len;
+	T_EACH(r, lengths) {
+		size_t len = r->len;
 		struct np_peer g;
 		struct listener h = { .g = &g };
 		int fd = open_pair(&g);
 
 		memset(text, 'a', len);
 		text[len] = '\n';
-		T_ROW(lengths[i].name,
-		      send(fd, text, len + 1 - !lengths[i].ends, 0) > 0);
+		T_ROW(r->name, send(fd, text, len + 1 - !r->ends, 0) > 0);
 		np_peer_read(&g, on_line, &h);
 		np_peer_read(&g, on_line, &h);
-		T_ROW(lengths[i].name, (g.fd >= 0) == lengths[i].stays);
-		T_ROW(lengths[i].name, h.lines == lengths[i].received &&
-					       (!h.lines || h.longest == len));
+		T_ROW(r->name, (g.fd >= 0) == r->stays);
+		T_ROW(r->name,
+		      h.lines == r->received && (!h.lines || h.longest == len));
 		np_peer_close(&g);
 		close(fd);
 	}

@@ -131,9 +131,8 @@ T_TEST("no child of the program, its secrets in its environment alone")
 	T_CHECK(np_agent_start(&params, env) == 0);
 	close(20);
 	text = output_of(rendezvous.path);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
-		T_ROW(rows[i].name,
-		      (strstr(text, rows[i].line) != NULL) == rows[i].there);
+	T_EACH(r, rows)
+		T_ROW(r->name, (strstr(text, r->line) != NULL) == r->there);
 	args = strstr(text, "\narg ");
 	end = strstr(text, "\nenv ");
 	T_CHECK(args && end && !memmem(args, (size_t)(end - args), G, 32) &&

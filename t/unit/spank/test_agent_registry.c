@@ -192,22 +192,20 @@ static void say_pieces(struct some_registry *w, int fd, const char *pieces)
 
 T_TEST("a group is wired up, however its words come")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(fences); i++) {
+	T_EACH(r, fences) {
 		struct some_registry w;
 		int fd[3];
 
 		some_registry_open(&w);
 		connect_groups(&w, fd, 3, 3);
 		for (size_t k = 0; k < 2; k++)
-			say_pieces(&w, fd[k], fences[i].says[k]);
+			say_pieces(&w, fd[k], r->says[k]);
 		for (size_t k = 0; k < 2; k++) /* the last is awaited */
-			T_ROW(fences[i].name,
-			      recv(fd[k], (char[1]){ 0 }, 1, 0) < 0);
-		say_pieces(&w, fd[2], fences[i].says[2]);
+			T_ROW(r->name, recv(fd[k], (char[1]){ 0 }, 1, 0) < 0);
+		say_pieces(&w, fd[2], r->says[2]);
 		for (size_t k = 0; k < 3; k++)
-			T_ROW(fences[i].name,
-			      !strcmp(receive(&w, fd[k], "go\n"),
-				      fences[i].want));
+			T_ROW(r->name,
+			      !strcmp(receive(&w, fd[k], "go\n"), r->want));
 		/* The next fence has no more to tell. */
 		for (size_t k = 0; k < 3; k++)
 			send_text(fd[k], "fence\n");
@@ -316,25 +314,23 @@ T_TEST("who does not keep to its part is shut out")
 
 	memset(long_line, 'a', NP_PEER_LINE + 1);
 	strcpy(long_line + NP_PEER_LINE + 1, "\n");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(manners); i++) {
+	T_EACH(r, manners) {
 		struct some_registry w;
 		int fd[2];
 
 		some_registry_open(&w);
 		fd[0] = connect_agent(&w, "probe");
 		fd[1] = connect_agent(&w, "probe");
-		if (manners[i].dispatched)
+		if (r->dispatched)
 			np_registry_dispatch(w.p, (size_t[]){ 0, 1 }, 2, "x");
-		send_text(fd[0], manners[i].says ? manners[i].says : long_line);
-		if (!manners[i].stays)
+		send_text(fd[0], r->says ? r->says : long_line);
+		if (!r->stays)
 			UNTIL(&w, context(&w, 0)->gone);
 		serve(&w);
-		T_ROW(manners[i].name,
-		      context(&w, 0)->gone != manners[i].stays);
-		T_ROW(manners[i].name, !context(&w, 1)->gone);
-		T_ROW(manners[i].name,
-		      probes(&w).gone == (size_t)(manners[i].dispatched &&
-						  !manners[i].stays));
+		T_ROW(r->name, context(&w, 0)->gone != r->stays);
+		T_ROW(r->name, !context(&w, 1)->gone);
+		T_ROW(r->name,
+		      probes(&w).gone == (size_t)(r->dispatched && !r->stays));
 		close(fd[0]);
 		close(fd[1]);
 		np_registry_free(w.p);
@@ -360,17 +356,17 @@ static const struct {
 
 T_TEST("members say which MPI the tasks have")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(mpis); i++) {
+	T_EACH(r, mpis) {
 		struct some_registry w;
 		int fd;
 
 		some_registry_open(&w);
 		fd = connect_agent(&w, "probe");
 		np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "x");
-		send_text(fd, mpis[i].says);
+		send_text(fd, r->says);
 		send_text(fd, "and a word\n");
 		UNTIL(&w, !strcmp(context(&w, 0)->last_line, "and a word"));
-		T_ROW(mpis[i].name, !strcmp(context(&w, 0)->mpi, mpis[i].mpi));
+		T_ROW(r->name, !strcmp(context(&w, 0)->mpi, r->mpi));
 		close(fd);
 		np_registry_free(w.p);
 	}

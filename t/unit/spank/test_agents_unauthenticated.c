@@ -35,16 +35,16 @@ T_TEST("a connection without the cookie is closed")
 	struct some_registry w;
 
 	some_registry_open(&w);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(unauthenticated); i++) {
+	T_EACH(r, unauthenticated) {
 		int fd = connect_client(&w);
 
-		send_text(fd, unauthenticated[i].says);
+		send_text(fd, r->says);
 		for (int k = 0; k < PATIENCE && !is_shut(fd); k++) {
 			serve(&w);
 			nap();
 		}
-		T_ROW(unauthenticated[i].name, is_shut(fd));
-		T_ROW(unauthenticated[i].name, np_registry_size(w.p) == 0);
+		T_ROW(r->name, is_shut(fd));
+		T_ROW(r->name, np_registry_size(w.p) == 0);
 		close(fd);
 	}
 	T_CHECK(!w.reports[0]);

@@ -74,8 +74,8 @@ T_TEST("reports that do not fit are dropped")
 {
 	begin();
 	T_CHECK(impact("np1 hello 0 2 n0 leaf0 n1 tcp/eth0 1.13.1") == 0);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(dropped); i++)
-		T_ROW(dropped[i].name, impact(dropped[i].line) < 0);
+	T_EACH(row, dropped)
+		T_ROW(row->name, impact(row->line) < 0);
 	T_CHECK(r->leaves[0].latency.n == 0);
 	end();
 }

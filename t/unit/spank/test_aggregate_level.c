@@ -50,19 +50,17 @@ static const struct {
 
 T_TEST("rounds are split at the program's start and end")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rounds); i++) {
+	T_EACH(row, rounds) {
 		char line[128];
 
 		begin();
 		snprintf(line, sizeof(line),
-			 "np1 round 0 %g 1 0.02 0 0.02 0.02", rounds[i].at_sec);
-		T_CHECK(level(line, 110, rounds[i].start_sec,
-			      rounds[i].end_sec) == 0);
-		np_aggregate_level_done(f, rounds[i].end_sec);
-		T_ROW(rounds[i].name,
-		      (int)r->level->alone_round_sec.n == rounds[i].alone &&
-			      (int)r->level->loaded_round_sec.n ==
-				      rounds[i].loaded);
+			 "np1 round 0 %g 1 0.02 0 0.02 0.02", row->at_sec);
+		T_CHECK(level(line, 110, row->start_sec, row->end_sec) == 0);
+		np_aggregate_level_done(f, row->end_sec);
+		T_ROW(row->name,
+		      (int)r->level->alone_round_sec.n == row->alone &&
+			      (int)r->level->loaded_round_sec.n == row->loaded);
 		T_CHECK(np_aggregate_level_age(f, 103) == 3);
 		end();
 	}
@@ -91,19 +89,19 @@ static const struct {
 
 T_TEST("rounds count while the program works")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(at_work); i++) {
+	T_EACH(row, at_work) {
 		begin();
-		for (int w = 0; w < at_work[i].n_windows; w++) {
-			double at = at_work[i].at_sec[w];
+		for (int w = 0; w < row->n_windows; w++) {
+			double at = row->at_sec[w];
 			char line[128];
 
 			snprintf(line, sizeof(line),
 				 "np1 round 0 %g 1 %g 0 %g %g", at, at, at, at);
 			T_CHECK(level(line, 100 + at, 101.8, NAN) == 0);
 		}
-		np_aggregate_level_done(f, 100 + at_work[i].end_sec);
-		T_ROW(at_work[i].name, fabs(r->level->loaded_round_sec.mean -
-					    at_work[i].loaded_sec) < 1e-12);
+		np_aggregate_level_done(f, 100 + row->end_sec);
+		T_ROW(row->name, fabs(r->level->loaded_round_sec.mean -
+				      row->loaded_sec) < 1e-12);
 		end();
 	}
 }

@@ -116,16 +116,15 @@ static const struct {
 
 T_TEST("each rail of the nodes has its leaves in the record")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
+	T_EACH(row, railed) {
 		struct np_step_nodes s = { .leaves = NULL };
 		struct np_hosts none = { NULL, 0 };
 		struct np_record *r = np_record_new();
 		char text[256] = "";
 
-		expand(railed[i].step, &s.step);
+		expand(row->step, &s.step);
 		T_CHECK(!np_leaf_index_parse(TWO_TREES, &s.leaves, NULL));
-		T_CHECK(!np_leaf_index_set_devices(s.leaves,
-						   railed[i].devices));
+		T_CHECK(!np_leaf_index_set_devices(s.leaves, row->devices));
 		T_CHECK(!np_step_nodes_plan(&s, &none, &none, MANY, r, NULL));
 		for (size_t k = 0; k < r->n_leaves; k++) {
 			const struct np_leaf_run *l = &r->leaves[k];
@@ -134,7 +133,7 @@ T_TEST("each rail of the nodes has its leaves in the record")
 			snprintf(text + used, sizeof(text) - used, " %s:%s:%s",
 				 l->name, l->rail ? l->rail : "-", l->nodes);
 		}
-		T_ROW(railed[i].name, !strcmp(text, railed[i].want));
+		T_ROW(row->name, !strcmp(text, row->want));
 		np_step_nodes_free(&s);
 		np_record_free(r);
 	}
@@ -190,17 +189,17 @@ static const struct {
 
 T_TEST("the level of a wide step is on pairs of each leaf")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(wide); i++) {
+	T_EACH(row, wide) {
 		struct np_step_nodes s = { .leaves = NULL };
 		struct np_record *r = np_record_new();
 		struct np_hosts job, busy = { NULL, 0 };
 		size_t n[2] = { 0, 0 }, in_step = 0;
 
-		expand(wide[i].step, &s.step);
-		expand(wide[i].job, &job);
+		expand(row->step, &s.step);
+		expand(row->job, &job);
 		T_CHECK(np_leaf_index_parse(TWO_LEAVES, &s.leaves, NULL) == 0);
-		T_ROW(wide[i].name,
-		      np_step_nodes_plan(&s, &job, &busy, wide[i].max_level, r,
+		T_ROW(row->name,
+		      np_step_nodes_plan(&s, &job, &busy, row->max_level, r,
 					 NULL) == 0);
 		for (size_t k = 0; k < s.level.n; k++) {
 			const char *node = s.level.name[k];
@@ -209,13 +208,11 @@ T_TEST("the level of a wide step is on pairs of each leaf")
 				  "leaf1")]++;
 			in_step += (size_t)np_hosts_has(&s.step, node);
 		}
-		T_ROW(wide[i].name,
-		      n[0] == wide[i].want[0] && n[1] == wide[i].want[1]);
-		T_ROW(wide[i].name,
-		      s.scope == wide[i].scope &&
-			      in_step == (s.scope == NP_SCOPE_LEAF ?
-						  0 :
-						  s.level.n));
+		T_ROW(row->name, n[0] == row->want[0] && n[1] == row->want[1]);
+		T_ROW(row->name, s.scope == row->scope &&
+					 in_step == (s.scope == NP_SCOPE_LEAF ?
+							     0 :
+							     s.level.n));
 		np_hosts_free(&job);
 		np_step_nodes_free(&s);
 		np_record_free(r);

@@ -75,24 +75,24 @@ T_TEST("a job that shares the switch of another rail is a neighbour")
 
 T_TEST("who shared a leaf with the step, and for how long")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct np_candidate c = { 7, NP_NO_VALUE, rows[i].nodes,
-					  rows[i].overlap_sec };
+	T_EACH(row, rows) {
+		struct np_candidate c = { 7, NP_NO_VALUE, row->nodes,
+					  row->overlap_sec };
 		char text[128] = "";
 		struct rig g;
 
 		begin(&g);
-		T_ROW(rows[i].name, np_neighbours_add(&g.b, &c, NULL) == 0);
+		T_ROW(row->name, np_neighbours_add(&g.b, &c, NULL) == 0);
 		c.overlap_sec -= 1; /* seen again, the longest counts */
-		T_ROW(rows[i].name, np_neighbours_add(&g.b, &c, NULL) == 0);
+		T_ROW(row->name, np_neighbours_add(&g.b, &c, NULL) == 0);
 		for (size_t k = 0; k < g.r->n_neighbours; k++) {
 			const struct np_neighbour *n = &g.r->neighbours[k];
 
-			T_ROW(rows[i].name, !k && n->job_id == 7);
+			T_ROW(row->name, !k && n->job_id == 7);
 			snprintf(text, sizeof(text), "%s:%s:%g", n->leaf,
 				 n->nodes, n->overlap_sec);
 		}
-		T_ROW(rows[i].name, !strcmp(text, rows[i].want));
+		T_ROW(row->name, !strcmp(text, row->want));
 		end(&g);
 	}
 }

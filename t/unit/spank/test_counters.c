@@ -206,7 +206,7 @@ static const struct {
 
 T_TEST("probes of quiet moments are those of the idle network")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(row, rows) {
 		struct np_record *r = new_run(), *idle;
 		struct np_counters *c = np_counters_new(r);
 		uint64_t n = 0;
@@ -214,21 +214,20 @@ T_TEST("probes of quiet moments are those of the idle network")
 		handshake(c, 0);
 		handshake(c, 1);
 		for (int s = 1; s <= 20; s++) {
-			bool quiet = s <= rows[i].quiet_sec;
+			bool quiet = s <= row->quiet_sec;
 
 			second(c, 0, 10 + s, quiet ? 1e-5 : 1e-3,
-			       quiet ? rows[i].rate[0] : 1e6);
-			second(c, 1, 10.4 + s, 0,
-			       quiet ? rows[i].rate[1] : 1e6);
+			       quiet ? row->rate[0] : 1e6);
+			second(c, 1, 10.4 + s, 0, quiet ? row->rate[1] : 1e6);
 		}
 		idle = np_counters_idle(c);
 		if (idle)
 			n = idle->leaves[0].latency.n;
-		T_ROW(rows[i].name, n >= rows[i].least && n <= rows[i].most);
-		T_ROW(rows[i].name,
+		T_ROW(row->name, n >= row->least && n <= row->most);
+		T_ROW(row->name,
 		      !idle || (idle->leaves[0].latency.max < 2e-5 &&
 				np_hist_total(idle->leaves[0].hist) == n));
-		T_ROW(rows[i].name,
+		T_ROW(row->name,
 		      !idle || (!strcmp(idle->app, "idle") &&
 				!strcmp(idle->source, "quiet") &&
 				!strcmp(idle->cluster, "hpc") &&

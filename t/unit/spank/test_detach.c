@@ -134,17 +134,17 @@ static int detached(const char *keep, int close_std)
 T_TEST("a child that holds nothing of its parent's")
 {
 	t_tmpdir(); /* made here, not by the children */
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		int status = 0, found;
 		pid_t pid = fork();
 
 		if (!pid)
-			_exit(detached(rows[i].keep, rows[i].close_std));
+			_exit(detached(r->keep, r->close_std));
 		waitpid(pid, &status, 0);
 		found = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-		T_ROW(rows[i].name, found == ALL);
-		for (size_t k = 0; k < NP_ARRAY_SIZE(context); k++)
-			T_ROW(context[k].name, found & context[k].bit);
+		T_ROW(r->name, found == ALL);
+		T_EACH(c, context)
+			T_ROW(c->name, found & c->bit);
 	}
 }
 

@@ -338,15 +338,15 @@ static const struct {
 /* The same before the program: its level, too, runs beside the program then. */
 T_TEST("nor does one that is too late for the lead-in")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(late_lead_ins); i++) {
-		const char *name = late_lead_ins[i].name;
+	T_EACH(row, late_lead_ins) {
+		const char *name = row->name;
 		struct world w;
 
 		begin(&w);
 		w.deaf = true;
 		while (isnan(w.start_sec))
 			step(&w);
-		while (w.now_sec < w.start_sec + late_lead_ins[i].after_sec)
+		while (w.now_sec < w.start_sec + row->after_sec)
 			step(&w);
 		np_intervals_level_started(w.c, w.now_sec);
 		w.level_end_sec = w.now_sec + 0.75;

@@ -52,17 +52,17 @@ static const struct {
 
 T_TEST("an application's name comes from the best source")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
+	T_EACH(r, names) {
 		struct np_step_context f = plain;
 		char app[NP_APP_MAX + 1] = "";
 
-		f.app = names[i].app;
-		f.env_app = names[i].env_app;
-		f.job_name = names[i].job_name;
-		f.argv = (char **)names[i].argv;
+		f.app = r->app;
+		f.env_app = r->env_app;
+		f.job_name = r->job_name;
+		f.argv = (char **)r->argv;
 		f.argc = count(f.argv);
-		T_ROW(names[i].name, np_launch_app_name(&f, app, NULL) == 0 &&
-					     !strcmp(app, names[i].want));
+		T_ROW(r->name, np_launch_app_name(&f, app, NULL) == 0 &&
+				       !strcmp(app, r->want));
 	}
 }
 
@@ -96,21 +96,20 @@ static const struct {
 
 T_TEST("what is measured and what is not, with the reason")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(plans); i++) {
+	T_EACH(r, plans) {
 		struct np_err why = NP_ERR_INIT;
 		struct np_step_context f = plain;
 
-		f.helper_step = plans[i].side;
-		f.requested = plans[i].requested;
-		f.interactive = plans[i].interactive;
-		f.env_app = plans[i].env_app;
-		f.step.n_nodes = plans[i].n_nodes;
-		f.argv = strstr(plans[i].name, "mpirun") ? ARGV("orted") :
-							   ARGV("/bin/lmp");
+		f.helper_step = r->side;
+		f.requested = r->requested;
+		f.interactive = r->interactive;
+		f.env_app = r->env_app;
+		f.step.n_nodes = r->n_nodes;
+		f.argv = strstr(r->name, "mpirun") ? ARGV("orted") :
+						     ARGV("/bin/lmp");
 		f.argc = 1;
-		T_ROW(plans[i].name,
-		      np_launch_decide(&f, &why) == plans[i].want &&
-			      strstr(why.text, plans[i].why));
+		T_ROW(r->name, np_launch_decide(&f, &why) == r->want &&
+				       strstr(why.text, r->why));
 	}
 }
 
@@ -144,10 +143,9 @@ T_TEST("equal workloads have equal fingerprints")
 
 	fingerprint(ARGV("lmp", "-in", "x"), 4, 8, base);
 	T_CHECK(strlen(base) == 16);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		fingerprint((char **)rows[i].argv, rows[i].nodes, rows[i].tasks,
-			    hex);
-		T_ROW(rows[i].name, !strcmp(base, hex) == rows[i].same);
+	T_EACH(r, rows) {
+		fingerprint((char **)r->argv, r->nodes, r->tasks, hex);
+		T_ROW(r->name, !strcmp(base, hex) == r->same);
 	}
 	fingerprint(ARGV("orted", "-mca", "ess_base_jobid", "17"), 4, 8, base);
 	fingerprint(ARGV("orted", "-mca", "ess_base_jobid", "18"), 4, 8, hex);

@@ -114,15 +114,15 @@ static const struct {
 
 T_TEST("what is no order is refused in words")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+	T_EACH(r, bad) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_args args = { .n = 0 };
 		struct np_launch_request o;
 
-		for (size_t k = 0; bad[i].argv[k]; k++)
-			np_args_add(&args, "%s", bad[i].argv[k]);
-		T_ROW(bad[i].name, parse(&args, &o, &err) == -EINVAL &&
-					   strstr(err.text, bad[i].why));
+		for (size_t k = 0; r->argv[k]; k++)
+			np_args_add(&args, "%s", r->argv[k]);
+		T_ROW(r->name, parse(&args, &o, &err) == -EINVAL &&
+				       strstr(err.text, r->why));
 		np_args_free(&args);
 	}
 }

@@ -36,14 +36,12 @@ static const struct {
 
 T_TEST("the leaf of a node, as slurmctld gives it")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_leaf_index *l = NULL;
 
-		T_ROW(rows[i].name,
-		      !np_leaf_index_parse(rows[i].topology, &l, NULL));
-		T_ROW(rows[i].name,
-		      l && !strcmp(np_leaf_index_find(l, rows[i].node),
-				   rows[i].leaf));
+		T_ROW(r->name, !np_leaf_index_parse(r->topology, &l, NULL));
+		T_ROW(r->name,
+		      l && !strcmp(np_leaf_index_find(l, r->node), r->leaf));
 		np_leaf_index_free(l);
 	}
 }
@@ -92,17 +90,17 @@ static const struct {
 
 T_TEST("a node has a leaf on each rail, from the file or from Slurm")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
+	T_EACH(r, railed) {
 		struct np_leaf_index *l = NULL;
-		char text[512], *file = strdup(railed[i].rails);
+		char text[512], *file = strdup(r->rails);
 		struct np_topo rails;
 
 		T_CHECK(!np_leaf_index_parse(TWO_TREES, &l, NULL));
 		T_CHECK(!np_rails_parse(file, "rails", &rails, NULL));
 		T_CHECK(!np_leaf_index_add_rails(l, &rails));
-		T_CHECK(!np_leaf_index_set_devices(l, railed[i].devices));
-		describe(l, railed[i].node, text, sizeof(text));
-		T_ROW(railed[i].name, !strcmp(text, railed[i].want));
+		T_CHECK(!np_leaf_index_set_devices(l, r->devices));
+		describe(l, r->node, text, sizeof(text));
+		T_ROW(r->name, !strcmp(text, r->want));
 		np_leaf_index_free(l);
 		free(file);
 	}

@@ -141,20 +141,19 @@ static const struct {
 
 T_TEST("how they end, in words")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		char cause[NP_ERR_LEN + 32] = "-";
 		struct np_level_steps c;
 
-		T_ROW(rows[i].name, start(&c, rows[i].hosts) == 0);
-		T_ROW(rows[i].name, n_open(&c) == c.n);
-		T_ROW(rows[i].name,
-		      run_until(&c, rows[i].running) == rows[i].running);
-		if (rows[i].sig) {
-			np_level_steps_signal(&c, rows[i].sig);
-			T_ROW(rows[i].name, run_until(&c, 0) == 0);
+		T_ROW(r->name, start(&c, r->hosts) == 0);
+		T_ROW(r->name, n_open(&c) == c.n);
+		T_ROW(r->name, run_until(&c, r->running) == r->running);
+		if (r->sig) {
+			np_level_steps_signal(&c, r->sig);
+			T_ROW(r->name, run_until(&c, 0) == 0);
 		}
 		np_level_steps_cause(&c, cause, sizeof(cause));
-		T_ROW(rows[i].name, !strcmp(cause, rows[i].cause));
+		T_ROW(r->name, !strcmp(cause, r->cause));
 		np_level_steps_signal(&c, SIGKILL);
 		run_until(&c, 0);
 		np_level_steps_free(&c);

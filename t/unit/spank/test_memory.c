@@ -160,23 +160,21 @@ static void put_group(const char *dir, bool v2, const struct group *g)
 
 T_TEST("a step that has nearly used its memory")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		const char *dir = fresh();
 		char why[NP_MEMORY_TEXT] = "";
 		struct np_memory m;
 
-		if (rows[i].mounts) {
-			put(dir, "mountinfo", rows[i].mounts);
-			put(dir, "cgroup", rows[i].cgroup);
+		if (r->mounts) {
+			put(dir, "mountinfo", r->mounts);
+			put(dir, "cgroup", r->cgroup);
 		}
-		for (const struct group *g = rows[i].group; g->dir; g++)
-			put_group(dir, rows[i].v2, g);
+		for (const struct group *g = r->group; g->dir; g++)
+			put_group(dir, r->v2, g);
 		np_memory_open(&m, dir);
-		T_ROW(rows[i].name,
-		      np_memory_short(&m, 0, why) == !!rows[i].why);
-		T_ROW(rows[i].name,
-		      !rows[i].why ||
-			      !strncmp(why, rows[i].why, strlen(rows[i].why)));
+		T_ROW(r->name, np_memory_short(&m, 0, why) == !!r->why);
+		T_ROW(r->name,
+		      !r->why || !strncmp(why, r->why, strlen(r->why)));
 	}
 }
 

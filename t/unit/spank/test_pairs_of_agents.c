@@ -76,24 +76,23 @@ static int is_sound(const struct np_pair_group *g, size_t groups,
 
 T_TEST("of each leaf a few pairs measure")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_pair_group *g;
 		const char *leaf[MAX];
-		size_t n = strlen(rows[i].nodes);
+		size_t n = strlen(r->nodes);
 
 		for (size_t k = 0; k < n; k++)
-			leaf[k] = leaf_of(rows[i].nodes[k]);
+			leaf[k] = leaf_of(r->nodes[k]);
 		for (uint64_t seed = 0; seed < 20; seed++) {
 			char text[64];
 			size_t got;
 
 			/* No more room than promised: for a sanitizer. */
 			g = malloc((n / 2) * sizeof(*g) + 1);
-			got = np_select_pairs(leaf, n, rows[i].max_pairs, seed,
-					      g);
-			describe(g, got, rows[i].nodes, text);
-			T_ROW(rows[i].name, !strcmp(text, rows[i].want));
-			T_ROW(rows[i].name, is_sound(g, got, leaf, n));
+			got = np_select_pairs(leaf, n, r->max_pairs, seed, g);
+			describe(g, got, r->nodes, text);
+			T_ROW(r->name, !strcmp(text, r->want));
+			T_ROW(r->name, is_sound(g, got, leaf, n));
 			free(g);
 		}
 	}

@@ -119,23 +119,22 @@ static size_t describe(const struct layout *l, struct np_record *r, char *text)
 
 T_TEST("probes and level run where they should")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(row, rows) {
 		struct np_record *r = np_record_new();
 		struct np_err why = NP_ERR_INIT;
 		char text[MAX_NODES + 1];
 		struct layout l;
 		int rc;
 
-		read_layout(rows[i].nodes, &l);
-		rc = np_step_nodes_plan(&l.s, &l.job, &l.busy,
-					rows[i].max_level ? rows[i].max_level :
-							    MAX_NODES,
-					r, &why);
-		T_ROW(rows[i].name,
-		      rows[i].n_probes ?
-			      !rc && describe(&l, r, text) == rows[i].n_probes &&
-				      l.s.scope == rows[i].scope &&
-				      !strcmp(text, rows[i].want) :
+		read_layout(row->nodes, &l);
+		rc = np_step_nodes_plan(
+			&l.s, &l.job, &l.busy,
+			row->max_level ? row->max_level : MAX_NODES, r, &why);
+		T_ROW(row->name,
+		      row->n_probes ?
+			      !rc && describe(&l, r, text) == row->n_probes &&
+				      l.s.scope == row->scope &&
+				      !strcmp(text, row->want) :
 			      rc == -ENODEV &&
 				      strstr(why.text, "leaf") != NULL);
 		free_layout(&l);

@@ -112,13 +112,12 @@ static const struct {
 
 T_TEST("any value in the environment of the user")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+	T_EACH(r, texts) {
 		struct np_rendezvous_entry v = { .port = 1 };
-		int rc = np_rendezvous_find(texts[i].text, texts[i].component,
-					    &v);
+		int rc = np_rendezvous_find(r->text, r->component, &v);
 
-		T_ROW(texts[i].name, rc == texts[i].rc);
-		T_ROW(texts[i].name,
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name,
 		      rc ? v.port == 1 && !v.agent_cookie[0] : same(&v, &some));
 	}
 }
@@ -154,17 +153,16 @@ static const struct {
 
 T_TEST("what cannot be announced is refused with its cause")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_rendezvous_entry v = some;
 		char text[1024] = GOOD;
 
-		strcpy(v.path, refused[i].join);
-		T_ROW(refused[i].name,
-		      np_rendezvous_add(&v, text, refused[i].size, &err) ==
-			      -EINVAL);
-		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
-		T_ROW(refused[i].name, !strcmp(text, GOOD));
+		strcpy(v.path, r->join);
+		T_ROW(r->name,
+		      np_rendezvous_add(&v, text, r->size, &err) == -EINVAL);
+		T_ROW(r->name, strstr(err.text, r->says));
+		T_ROW(r->name, !strcmp(text, GOOD));
 	}
 }
 
@@ -233,21 +231,21 @@ T_TEST("over many steps every node is measured")
 	} steps[] = { { 2, 64 }, { 4, 5 }, { 8, 100 }, { 7, 9 } };
 	uint32_t seen[128];
 
-	for (size_t s = 0; s < NP_ARRAY_SIZE(steps); s++) {
+	T_EACH(r, steps) {
 		uint32_t never = 0;
 
 		memset(seen, 0, sizeof(seen));
 		for (uint32_t seed = 0; seed < 1000; seed++) {
 			const struct np_rendezvous_entry v = {
-				.max_nodes = steps[s].max_nodes,
+				.max_nodes = r->max_nodes,
 				.seed = seed,
 			};
 
-			for (uint32_t i = 0; i < steps[s].n; i++)
-				seen[i] += np_rendezvous_takes_part(&v, i,
-								    steps[s].n);
+			for (uint32_t i = 0; i < r->n; i++)
+				seen[i] +=
+					np_rendezvous_takes_part(&v, i, r->n);
 		}
-		for (uint32_t i = 0; i < steps[s].n; i++)
+		for (uint32_t i = 0; i < r->n; i++)
 			never += !seen[i];
 		T_CHECK(!never);
 	}

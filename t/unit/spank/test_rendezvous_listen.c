@@ -114,11 +114,11 @@ static const struct {
 
 T_TEST("a range that makes no sense is any port")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(impossible); i++) {
+	T_EACH(r, impossible) {
 		struct np_rendezvous_entry v = { .port = 0 };
-		int fd = some_rendezvous(impossible[i].range, &v, NULL);
+		int fd = some_rendezvous(r->range, &v, NULL);
 
-		T_ROW(impossible[i].name,
+		T_ROW(r->name,
 		      fd >= 0 && v.port && knock(AF_INET, v.port) == 0);
 		if (fd >= 0)
 			close(fd);

@@ -49,8 +49,8 @@ T_TEST("what is damaged is refused")
 {
 	struct np_tracing t;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++)
-		T_ROW(damaged[i].name, np_tracing_get(damaged[i].text, &t) < 0);
+	T_EACH(r, damaged)
+		T_ROW(r->name, np_tracing_get(r->text, &t) < 0);
 }
 
 T_TEST("a trace lies below the user and the application")
@@ -83,11 +83,10 @@ T_TEST("what was preloaded still is")
 {
 	char buf[64];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(preloads); i++)
-		T_ROW(preloads[i].name,
-		      !np_tracing_preload(&some, preloads[i].before, buf,
-					  sizeof(buf)) &&
-			      !strcmp(buf, preloads[i].after));
+	T_EACH(r, preloads)
+		T_ROW(r->name,
+		      !np_tracing_preload(&some, r->before, buf, sizeof(buf)) &&
+			      !strcmp(buf, r->after));
 	T_CHECK(np_tracing_preload(&some, "/a/path/that/is/too/long.so", buf,
 				   40) < 0);
 }

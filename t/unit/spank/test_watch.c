@@ -110,20 +110,20 @@ static const struct {
 
 T_TEST("a task is watched until it ends")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_watch w;
 		struct step s;
 
-		start_step(&s, 1, rows[i].reaps);
-		np_watch_start(&w, s.task[0], rows[i].alone ? 0 : s.stepd);
-		if (rows[i].no_fd)
+		start_step(&s, 1, r->reaps);
+		np_watch_start(&w, s.task[0], r->alone ? 0 : s.stepd);
+		if (r->no_fd)
 			forget_fd(&w);
-		T_ROW(rows[i].name, !np_watch_poll(&w));
+		T_ROW(r->name, !np_watch_poll(&w));
 		nap();
-		T_ROW(rows[i].name, !np_watch_poll(&w));
+		T_ROW(r->name, !np_watch_poll(&w));
 		kill(s.task[0], SIGKILL);
-		T_ROW(rows[i].name, is_over(&w));
-		T_ROW(rows[i].name, np_watch_poll(&w)); /* and stays so */
+		T_ROW(r->name, is_over(&w));
+		T_ROW(r->name, np_watch_poll(&w)); /* and stays so */
 		close_watch(&w);
 		end_step(&s);
 	}

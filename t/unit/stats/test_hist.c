@@ -22,8 +22,8 @@ static const struct {
 
 T_TEST("a latency lands in the bin that holds it")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bins); i++)
-		T_ROW(bins[i].name, np_hist_bin_of(bins[i].sec) == bins[i].bin);
+	T_EACH(r, bins)
+		T_ROW(r->name, np_hist_bin_of(r->sec) == r->bin);
 }
 
 T_TEST("every edge opens its own bin")
@@ -60,10 +60,9 @@ T_TEST("quantiles are right within one bin")
 
 	for (int us = 1; us <= 1000; us++)
 		T_CHECK(np_hist_add_bin(h, np_hist_bin_of(us * 1e-6), 1) == 0);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
-		T_ROW(quantiles[i].name,
-		      t_close(np_hist_quantile(h, quantiles[i].q),
-			      quantiles[i].want_sec, 0.10));
+	T_EACH(r, quantiles)
+		T_ROW(r->name,
+		      t_close(np_hist_quantile(h, r->q), r->want_sec, 0.10));
 	np_hist_free(h);
 }
 

@@ -37,12 +37,12 @@ static const struct {
 
 T_TEST("impossible bins are refused")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
-		const struct np_bins b = { bad[i].n, bad[i].edge };
+	T_EACH(r, bad) {
+		const struct np_bins b = { r->n, r->edge };
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(bad[i].name, np_bins_check(&b, &err) == -EINVAL &&
-					   strstr(err.text, bad[i].text));
+		T_ROW(r->name, np_bins_check(&b, &err) == -EINVAL &&
+				       strstr(err.text, r->text));
 	}
 }
 
@@ -78,15 +78,14 @@ static const struct {
 
 T_TEST("latencies of two co-runners add over idle")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(sums); i++) {
+	T_EACH(r, sums) {
 		double a[5] = { 0 }, b[5] = { 0 }, cdf_a[5], cdf_b[5], sum[5];
 
-		a[sums[i].a] = b[sums[i].b] = 1;
+		a[r->a] = b[r->b] = 1;
 		np_latency_cdf(a, 5, cdf_a);
 		np_latency_cdf(b, 5, cdf_b);
-		np_latency_add(&bins, cdf_a, cdf_b, sums[i].shift, sum);
-		T_ROW(sums[i].name,
-		      sum[4] == 1 && sum[sums[i].want] == 1 &&
-			      (!sums[i].want || sum[sums[i].want - 1] == 0));
+		np_latency_add(&bins, cdf_a, cdf_b, r->shift, sum);
+		T_ROW(r->name, sum[4] == 1 && sum[r->want] == 1 &&
+				       (!r->want || sum[r->want - 1] == 0));
 	}
 }

@@ -93,11 +93,11 @@ static bool as_built(void)
 
 T_TEST("nodes of a leaf are found together")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
+	T_EACH(r, rows)
 		for (uint64_t seed = 1; seed <= 20; seed++) {
-			build(rows[i].size, rows[i].within, rows[i].between,
-			      rows[i].noise, rows[i].slow, seed);
-			T_ROW(rows[i].name, as_built());
+			build(r->size, r->within, r->between, r->noise, r->slow,
+			      seed);
+			T_ROW(r->name, as_built());
 		}
 }
 
@@ -133,16 +133,15 @@ static const struct {
 
 T_TEST("they are found in noise, and none where there are none")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(noisy); i++) {
+	T_EACH(r, noisy) {
 		int wrong = 0;
 
 		for (uint64_t seed = 1; seed <= 20; seed++) {
-			build(noisy[i].size, noisy[i].within, noisy[i].between,
-			      0, 0, seed);
-			add_noise(noisy[i].kind, noisy[i].noise, seed);
+			build(r->size, r->within, r->between, 0, 0, seed);
+			add_noise(r->kind, r->noise, seed);
 			wrong += !as_built();
 		}
-		T_ROW(noisy[i].name, wrong <= noisy[i].most_wrong);
+		T_ROW(r->name, wrong <= r->most_wrong);
 	}
 }
 

@@ -48,9 +48,8 @@ static const struct {
 
 T_TEST("impossible moments are recognised")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(valid); i++)
-		T_ROW(valid[i].name,
-		      np_moments_valid(&valid[i].m) == valid[i].ok);
+	T_EACH(r, valid)
+		T_ROW(r->name, np_moments_valid(&r->m) == r->ok);
 }
 
 /* Tables of t, 97.5 %: 12.706 with 1 degree of freedom, 2.262 with 9. */

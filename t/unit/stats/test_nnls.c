@@ -57,14 +57,13 @@ static int solve(const double *a, const double *b, size_t rows, size_t n,
 
 T_TEST("small problems with known answers")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
+	T_EACH(r, known) {
 		double x[4];
-		int ok = !solve(known[i].a, known[i].b, known[i].rows,
-				known[i].n, x, NULL);
+		int ok = !solve(r->a, r->b, r->rows, r->n, x, NULL);
 
-		for (size_t j = 0; ok && j < known[i].n; j++)
-			ok = fabs(x[j] - known[i].want[j]) < 1e-12;
-		T_ROW(known[i].name, ok);
+		for (size_t j = 0; ok && j < r->n; j++)
+			ok = fabs(x[j] - r->want[j]) < 1e-12;
+		T_ROW(r->name, ok);
 	}
 }
 

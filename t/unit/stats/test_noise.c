@@ -19,11 +19,11 @@ T_TEST("a slowdown has its 95 % interval")
 		{ "repetitions narrow it", { 5, 0.5, 0.015 }, 0.47574, 0.52466 },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		double low, high;
 
-		np_noise_interval(&rows[i].m, 0.02, &low, &high);
-		T_ROW(rows[i].name, t_close(low, rows[i].low, 2e-4) &&
-					    t_close(high, rows[i].high, 2e-4));
+		np_noise_interval(&r->m, 0.02, &low, &high);
+		T_ROW(r->name, t_close(low, r->low, 2e-4) &&
+				       t_close(high, r->high, 2e-4));
 	}
 }

@@ -27,17 +27,17 @@ static const struct {
 
 T_TEST("choices that can be counted by hand")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		size_t n = strlen(rows[i].v);
+	T_EACH(r, rows) {
+		size_t n = strlen(r->v);
 		double v[MOST], p = -1;
 		bool marked[MOST];
 
 		for (size_t k = 0; k < n; k++) {
-			v[k] = rows[i].v[k];
-			marked[k] = rows[i].marked[k] == 'x';
+			v[k] = r->v[k];
+			marked[k] = r->marked[k] == 'x';
 		}
-		T_ROW(rows[i].name, !np_ranks_test(v, marked, n, &p));
-		T_ROW(rows[i].name, t_close(p, rows[i].p, 1e-9));
+		T_ROW(r->name, !np_ranks_test(v, marked, n, &p));
+		T_ROW(r->name, t_close(p, r->p, 1e-9));
 	}
 }
 

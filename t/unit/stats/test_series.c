@@ -53,7 +53,7 @@ static const struct {
 T_TEST("impossible times are refused")
 {
 	np_series_init(&s, 1.0);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++)
-		T_ROW(refused[i].name, add(refused[i].at_sec, 1) == -EINVAL);
+	T_EACH(r, refused)
+		T_ROW(r->name, add(r->at_sec, 1) == -EINVAL);
 	T_CHECK(s.n == 0);
 }

@@ -210,12 +210,12 @@ T_TEST("tasks of arrays are found")
 	a.array = b.array = 20;
 	b.task = 4;
 	T_CHECK(add(&a) == 0 && add(&b) == 0 && add(&c) == 0);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(tasks); i++) {
+	T_EACH(r, tasks) {
 		struct np_accounting_record e = { .id = 0 };
-		int rc = find(tasks[i].id, tasks[i].task, &e);
+		int rc = find(r->id, r->task, &e);
 
-		T_ROW(tasks[i].name, rc == (tasks[i].want ? 0 : -ENOENT));
-		T_ROW(tasks[i].name, e.id == tasks[i].want);
+		T_ROW(r->name, rc == (r->want ? 0 : -ENOENT));
+		T_ROW(r->name, e.id == r->want);
 		if (!rc)
 			np_accounting_record_free(&e);
 	}
@@ -341,27 +341,27 @@ T_TEST("a clock that jumps loses no history")
 	static const int history[] = { 6, NP_ACCOUNTING_KEEP_DAYS,
 				       NP_ACCOUNTING_KEEP_FILES };
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(jumps); i++)
+	T_EACH(r, jumps)
 		for (size_t k = 0; k < NP_ARRAY_SIZE(history); k++) {
-			long jump = jumps[i].ahead_sec;
+			long jump = r->ahead_sec;
 
 			fresh_store();
 			add_history(history[k]);
 			t_ahead_sec = jump ? jump : -(long)time(NULL) + 100;
-			T_ROW(jumps[i].name, add_id(7) == 0);
+			T_ROW(r->name, add_id(7) == 0);
 			t_ahead_sec += 3 * DAY;
-			T_ROW(jumps[i].name, add_id(8) == 0);
+			T_ROW(r->name, add_id(8) == 0);
 			t_ahead_sec = 0;
-			T_ROW(jumps[i].name, add_id(9) == 0);
+			T_ROW(r->name, add_id(9) == 0);
 			t_ahead_sec = DAY;
-			T_ROW(jumps[i].name, add_id(10) == 0);
+			T_ROW(r->name, add_id(10) == 0);
 			t_ahead_sec = 0;
-			T_ROW(jumps[i].name,
+			T_ROW(r->name,
 			      !count_lost(history[k] < NP_ACCOUNTING_KEEP_DAYS ?
 						  history[k] :
 						  NP_ACCOUNTING_KEEP_DAYS));
 			for (uint32_t id = 7; id <= 10; id++)
-				T_ROW(jumps[i].name, find_rc(id) == 0);
+				T_ROW(r->name, find_rc(id) == 0);
 		}
 }
 
@@ -454,23 +454,21 @@ static const struct {
 
 T_TEST("a user's jobs fill their share of a day, and no more")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(shares); i++) {
+	T_EACH(r, shares) {
 		struct np_err err;
 		off_t size;
-		int want = shares[i].room ? 0 : -ENOBUFS;
+		int want = r->room ? 0 : -ENOBUFS;
 
 		fresh_store();
-		fill_day(7, shares[i].mib_of_7);
-		fill_day(8, shares[i].mib_of_8);
+		fill_day(7, r->mib_of_7);
+		fill_day(8, r->mib_of_8);
 		size = size_of_day();
-		T_ROW(shares[i].name, add_of(5, shares[i].uid, &err) == want);
-		T_ROW(shares[i].name, (size_of_day() > size) == shares[i].room);
-		T_ROW("it is said", shares[i].room == !err.text[0]);
-		T_ROW("once",
-		      add_of(6, shares[i].uid, &err) == want && !err.text[0]);
+		T_ROW(r->name, add_of(5, r->uid, &err) == want);
+		T_ROW(r->name, (size_of_day() > size) == r->room);
+		T_ROW("it is said", r->room == !err.text[0]);
+		T_ROW("once", add_of(6, r->uid, &err) == want && !err.text[0]);
 		t_ahead_sec = DAY;
-		T_ROW("until the next day",
-		      add_of(7, shares[i].uid, &err) == 0);
+		T_ROW("until the next day", add_of(7, r->uid, &err) == 0);
 		t_ahead_sec = 0;
 	}
 }

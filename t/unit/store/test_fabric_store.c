@@ -133,18 +133,17 @@ T_TEST("the newest of the cluster and scope counts")
 	save(s, "hpc", "leaf", DATE + 2 * DAY);
 	save(s, "hpc", "node", DATE + 3 * DAY);
 	save(s, "xpc", "leaf", DATE + DAY);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_err err = NP_ERR_INIT;
-		int rc = np_fabric_store_load(s, rows[i].cluster, rows[i].scope,
-					      &c, &err);
+		int rc =
+			np_fabric_store_load(s, r->cluster, r->scope, &c, &err);
 
-		if (rows[i].want < 0) {
-			T_ROW(rows[i].name, rc == -ENOENT && err.text[0]);
+		if (r->want < 0) {
+			T_ROW(r->name, rc == -ENOENT && err.text[0]);
 			continue;
 		}
-		T_ROW(rows[i].name,
-		      rc == 0 && c.date == DATE + rows[i].want * DAY &&
-			      !c.n_skipped);
+		T_ROW(r->name, rc == 0 && c.date == DATE + r->want * DAY &&
+				       !c.n_skipped);
 		np_calibration_free(&c);
 	}
 	np_store_close(s);
@@ -181,15 +180,13 @@ T_TEST("each fabric of a cluster has its own calibration")
 	save_of(s, "r0", '0', "leaf", DATE + DAY);
 	save_of(s, "r1", '1', "leaf", DATE + 2 * DAY);
 	save_of(s, "r1", '1', "node", DATE + 3 * DAY);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		const struct np_fabric_of of = { rows[i].rail,
-						 rows[i].transport };
+	T_EACH(r, rows) {
+		const struct np_fabric_of of = { r->rail, r->transport };
 		struct np_calibration c;
 
-		T_ROW(rows[i].name,
-		      !np_fabric_store_load_of(s, "hpc", rows[i].scope, &of, &c,
-					       NULL) &&
-			      c.date == DATE + rows[i].want * DAY);
+		T_ROW(r->name, !np_fabric_store_load_of(s, "hpc", r->scope, &of,
+							&c, NULL) &&
+				       c.date == DATE + r->want * DAY);
 		np_calibration_free(&c);
 	}
 	np_store_close(s);
@@ -324,16 +321,16 @@ static const struct {
 
 T_TEST("each refusal says where and why")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_calibration c = { .path = "" };
-		int rc = np_calibration_parse(
-			rows[i].json, strlen(rows[i].json), "f.json", &c, &err);
-		int ok = rc == rows[i].rc && strstr(err.text, rows[i].text);
+		int rc = np_calibration_parse(r->json, strlen(r->json),
+					      "f.json", &c, &err);
+		int ok = rc == r->rc && strstr(err.text, r->text);
 
-		T_ROW(rows[i].name, ok);
+		T_ROW(r->name, ok);
 		if (!ok)
-			printf("\n    %s: %d %s\n", rows[i].name, rc, err.text);
+			printf("\n    %s: %d %s\n", r->name, rc, err.text);
 		if (!rc)
 			np_calibration_free(&c);
 	}
@@ -375,13 +372,12 @@ T_TEST("a fabric is called as its file, wherever that lies")
 		  "a" },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
+	T_EACH(r, names) {
 		struct np_calibration c;
 
-		T_CHECK(!np_calibration_parse(names[i].json,
-					      strlen(names[i].json),
-					      names[i].path, &c, NULL));
-		T_ROW(names[i].name, !strcmp(c.fabric->name, names[i].want));
+		T_CHECK(!np_calibration_parse(r->json, strlen(r->json), r->path,
+					      &c, NULL));
+		T_ROW(r->name, !strcmp(c.fabric->name, r->want));
 		np_calibration_free(&c);
 	}
 }

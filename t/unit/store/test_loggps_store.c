@@ -84,15 +84,15 @@ T_TEST("the newest counts")
 	save(s, "hpc", DATE, 2, false);
 	save(s, "hpc", DATE + 2, 4, true);
 	save(s, "b", DATE + 9, 5, false);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(newest); i++) {
+	T_EACH(row, newest) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_loggps_record r = { 0 };
-		int rc = np_loggps_store_load(s, newest[i].cluster,
-					      newest[i].across, &r, &err);
+		int rc = np_loggps_store_load(s, row->cluster, row->across, &r,
+					      &err);
 
-		T_ROW(newest[i].name, rc == (newest[i].want ? 0 : -ENOENT));
-		T_ROW(newest[i].name, r.fit.L.value == newest[i].want);
-		T_ROW(newest[i].name, !rc == !err.text[0]);
+		T_ROW(row->name, rc == (row->want ? 0 : -ENOENT));
+		T_ROW(row->name, r.fit.L.value == row->want);
+		T_ROW(row->name, !rc == !err.text[0]);
 		np_loggps_record_free(&r);
 	}
 	np_store_close(s);
@@ -160,15 +160,15 @@ T_TEST("each error is reported")
 	char *text;
 
 	T_CHECK(np_loggps_record_put(&good, &text, NULL) == 0);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
-		char *spoiled = replaced(text, bad[i].from, bad[i].to);
+	T_EACH(row, bad) {
+		char *spoiled = replaced(text, row->from, row->to);
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(bad[i].name, spoiled != NULL);
-		T_ROW(bad[i].name,
+		T_ROW(row->name, spoiled != NULL);
+		T_ROW(row->name,
 		      spoiled && np_loggps_record_get(spoiled, strlen(spoiled),
 						      "f", &r, &err) < 0);
-		T_ROW(err.text, strstr(err.text, bad[i].message) &&
+		T_ROW(err.text, strstr(err.text, row->message) &&
 					strstr(err.text, "f: "));
 		free(spoiled);
 	}

@@ -195,16 +195,16 @@ static const struct {
 
 T_TEST("each refusal says where and why")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_measured m = { 0 };
-		int rc = np_measured_parse(rows[i].json, strlen(rows[i].json),
-					   "f.json", &m, &err);
-		int ok = rc == rows[i].rc && strstr(err.text, rows[i].text);
+		int rc = np_measured_parse(r->json, strlen(r->json), "f.json",
+					   &m, &err);
+		int ok = rc == r->rc && strstr(err.text, r->text);
 
-		T_ROW(rows[i].name, ok);
+		T_ROW(r->name, ok);
 		if (!ok)
-			printf("\n    %s: %d %s\n", rows[i].name, rc, err.text);
+			printf("\n    %s: %d %s\n", r->name, rc, err.text);
 		np_measured_free(&m);
 	}
 }
@@ -281,23 +281,23 @@ T_TEST("small files that become large trees are refused at once")
 	size_t max = NP_MEASURED_MAX_BYTES;
 	char *text = malloc(max);
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bombs); i++) {
-		size_t len = strlen(bombs[i].head);
-		size_t piece = strlen(bombs[i].piece);
+	T_EACH(r, bombs) {
+		size_t len = strlen(r->head);
+		size_t piece = strlen(r->piece);
 		struct np_err err = NP_ERR_INIT;
 		struct np_calibration c;
 		struct np_measured m;
 
-		memcpy(text, bombs[i].head, len);
+		memcpy(text, r->head, len);
 		for (; len + piece < max; len += piece)
-			memcpy(text + len, bombs[i].piece, piece);
-		T_ROW(bombs[i].name, np_measured_parse(text, len, "f.json", &m,
-						       &err) == -EFBIG);
-		T_ROW(bombs[i].name,
+			memcpy(text + len, r->piece, piece);
+		T_ROW(r->name, np_measured_parse(text, len, "f.json", &m,
+						 &err) == -EFBIG);
+		T_ROW(r->name,
 		      strstr(err.text,
 			     "f.json: expected at most 131072 objects"));
-		T_ROW(bombs[i].name, np_calibration_parse(text, len, "f.json",
-							  &c, &err) == -EFBIG);
+		T_ROW(r->name, np_calibration_parse(text, len, "f.json", &c,
+						    &err) == -EFBIG);
 	}
 	free(text);
 }

@@ -194,13 +194,12 @@ static const struct {
 
 T_TEST("damaged files are refused")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+	T_EACH(r, refused) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_pairs p = { .n_runs = 0 };
 
-		T_ROW(refused[i].name,
-		      np_pairs_parse(refused[i].text, strlen(refused[i].text),
-				     "t", &p, &err) == refused[i].rc);
-		T_ROW(refused[i].name, !strncmp(err.text, "t:", 2));
+		T_ROW(r->name, np_pairs_parse(r->text, strlen(r->text), "t", &p,
+					      &err) == r->rc);
+		T_ROW(r->name, !strncmp(err.text, "t:", 2));
 	}
 }

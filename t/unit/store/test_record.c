@@ -33,12 +33,11 @@ static const struct {
 
 T_TEST("application names cannot leave their directory")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(apps); i++) {
+	T_EACH(r, apps) {
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(apps[i].name,
-		      np_app_check(apps[i].name, &err) == apps[i].rc);
-		T_ROW(apps[i].name, !apps[i].rc == !err.text[0]);
+		T_ROW(r->name, np_app_check(r->name, &err) == r->rc);
+		T_ROW(r->name, !r->rc == !err.text[0]);
 	}
 }
 
@@ -62,15 +61,14 @@ static const struct {
 
 T_TEST("any executable or job name gives a valid one")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+	T_EACH(r, texts) {
 		char app[NP_APP_MAX + 1] = "unchanged";
-		int rc = np_app_from_text(texts[i].in, app);
+		int rc = np_app_from_text(r->in, app);
 
-		T_ROW(texts[i].name, rc == (texts[i].app ? 0 : -EINVAL));
-		T_ROW(texts[i].name,
-		      !strcmp(app, texts[i].app ? texts[i].app : "unchanged"));
+		T_ROW(r->name, rc == (r->app ? 0 : -EINVAL));
+		T_ROW(r->name, !strcmp(app, r->app ? r->app : "unchanged"));
 		if (!rc)
-			T_ROW(texts[i].name, !np_app_check(app, NULL));
+			T_ROW(r->name, !np_app_check(app, NULL));
 	}
 }
 

@@ -147,17 +147,16 @@ static const struct {
 
 T_TEST("damaged and impossible records are refused by name")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+	T_EACH(row, texts) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_record *r;
 		int rc;
 
-		r = t_parse_record(texts[i].text, strlen(texts[i].text), &rc,
-				   &err);
-		T_ROW(texts[i].name, rc == texts[i].rc);
-		T_ROW(texts[i].name, !rc == !!r);
-		T_ROW(texts[i].name, strstr(err.text, texts[i].says));
-		T_ROW(texts[i].name, !rc || strstr(err.text, "some.json"));
+		r = t_parse_record(row->text, strlen(row->text), &rc, &err);
+		T_ROW(row->name, rc == row->rc);
+		T_ROW(row->name, !rc == !!r);
+		T_ROW(row->name, strstr(err.text, row->says));
+		T_ROW(row->name, !rc || strstr(err.text, "some.json"));
 		np_record_free(r);
 	}
 }
@@ -189,17 +188,17 @@ T_TEST("small texts cannot become large trees")
 	size_t max = NP_RECORD_MAX_BYTES - 1000;
 	char *text = malloc(max + 1000);
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bombs); i++) {
-		size_t len, piece = strlen(bombs[i].piece);
+	T_EACH(r, bombs) {
+		size_t len, piece = strlen(r->piece);
 		struct np_err err = NP_ERR_INIT;
 		int rc;
 
 		strcpy(text, HEAD ",\"x\":[");
 		len = strlen(text);
 		for (; len + piece < max; len += piece)
-			memcpy(text + len, bombs[i].piece, piece);
-		T_ROW(bombs[i].name, !t_parse_record(text, len, &rc, &err));
-		T_ROW(bombs[i].name, rc == -EINVAL && err.text[0]);
+			memcpy(text + len, r->piece, piece);
+		T_ROW(r->name, !t_parse_record(text, len, &rc, &err));
+		T_ROW(r->name, rc == -EINVAL && err.text[0]);
 	}
 	free(text);
 }

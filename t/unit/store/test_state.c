@@ -257,16 +257,15 @@ T_TEST("what was written before gets the new mode")
 
 	fresh_store();
 	T_ROW("nothing was", !np_state_set_mode(store, 0640, &err));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		write_text(rows[i].name, "{}");
-		T_CHECK(!chmod(path(rows[i].name), 0644));
+	T_EACH(r, rows) {
+		write_text(r->name, "{}");
+		T_CHECK(!chmod(path(r->name), 0644));
 	}
 	T_CHECK(!symlink("notes", path("ended-20260101.jsonl")));
 	T_CHECK(!mkfifo(path("ended-20260102.jsonl"), 0644));
 	T_CHECK(!np_state_set_mode(store, 0640, &err));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
-		T_ROW(rows[i].name,
-		      mode_of(rows[i].name) == (rows[i].ours ? 0640 : 0644));
+	T_EACH(r, rows)
+		T_ROW(r->name, mode_of(r->name) == (r->ours ? 0640 : 0644));
 	T_CHECK(!np_state_set_mode(store, 0644, &err) && !err.text[0]);
 	T_CHECK(mode_of("ended-20200101.jsonl") == 0644);
 	T_ROW("no store", np_state_set_mode("/nonexistent", 0640, &err) == 0);

@@ -76,17 +76,17 @@ static const struct {
 
 T_TEST("hostile texts are refused with the reason")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+	T_EACH(r, texts) {
 		struct np_err err;
 		struct np_state s;
 		int rc;
 
 		fresh_store();
-		write_text("state.json", texts[i].text);
+		write_text("state.json", r->text);
 		rc = load(&s, &err);
-		T_ROW(texts[i].name, rc == texts[i].rc);
-		T_ROW(texts[i].name, strstr(err.text, texts[i].says) != NULL);
-		T_ROW(texts[i].name,
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, strstr(err.text, r->says) != NULL);
+		T_ROW(r->name,
 		      !rc || strstr(err.text, path("state.json")) == err.text);
 		if (!rc)
 			np_state_free(&s);

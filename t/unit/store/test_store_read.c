@@ -111,26 +111,23 @@ static const struct {
 
 T_TEST("every intruder is skipped with one line, the rest is used")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(intruders); i++) {
+	T_EACH(r, intruders) {
 		struct np_store *s;
 		struct np_runs runs;
 		int rc;
 
-		if (intruders[i].who == (geteuid() ? ROOT : NOT_ROOT))
+		if (r->who == (geteuid() ? ROOT : NOT_ROOT))
 			continue;
 		s = t_store_fresh();
 		T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
-		intruders[i].make(intruders[i].file);
+		r->make(r->file);
 		runs = t_store_load(s, &rc);
-		T_ROW(intruders[i].name, rc == 0 && runs.n == 1);
-		T_ROW(intruders[i].name,
-		      t_store_warned.n == 1 && runs.n_skipped == 1);
-		T_ROW(intruders[i].name, strstr(t_store_warned.line, "/lmp/"));
-		T_ROW(intruders[i].name,
-		      strstr(t_store_warned.line, ".json: skipped"));
-		T_ROW(intruders[i].name,
-		      strstr(t_store_warned.line, intruders[i].says));
-		T_ROW(intruders[i].name, !strchr(t_store_warned.line, '\n'));
+		T_ROW(r->name, rc == 0 && runs.n == 1);
+		T_ROW(r->name, t_store_warned.n == 1 && runs.n_skipped == 1);
+		T_ROW(r->name, strstr(t_store_warned.line, "/lmp/"));
+		T_ROW(r->name, strstr(t_store_warned.line, ".json: skipped"));
+		T_ROW(r->name, strstr(t_store_warned.line, r->says));
+		T_ROW(r->name, !strchr(t_store_warned.line, '\n'));
 		np_runs_free(&runs);
 		np_store_close(s);
 	}

@@ -72,17 +72,17 @@ static const struct {
 
 T_TEST("file names are in the order of time and stay inside")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
+	T_EACH(row, names) {
 		struct np_record *r = np_record_new();
 		char buf[256];
 
 		r->start = 1.7e9;
-		r->job_id = names[i].job_id;
-		r->step_id = names[i].step_id;
-		r->het_component = names[i].het;
-		r->cluster = names[i].cluster ? strdup(names[i].cluster) : NULL;
+		r->job_id = row->job_id;
+		r->step_id = row->step_id;
+		r->het_component = row->het;
+		r->cluster = row->cluster ? strdup(row->cluster) : NULL;
 		np_store_run_name(r, buf, sizeof(buf));
-		T_ROW(names[i].name, !strcmp(buf, names[i].want));
+		T_ROW(row->name, !strcmp(buf, row->want));
 		np_record_free(r);
 	}
 }

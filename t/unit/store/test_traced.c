@@ -100,10 +100,8 @@ T_TEST("an analysis of another trace or network is not used")
 				       .net = { 1, 1, 1, 1, true, 0 } };
 
 	T_CHECK(np_trace_analysis_fits(&t, 5, &t.net));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(others); i++)
-		T_ROW(others[i].name,
-		      !np_trace_analysis_fits(&t, others[i].bytes,
-					      &others[i].net));
+	T_EACH(r, others)
+		T_ROW(r->name, !np_trace_analysis_fits(&t, r->bytes, &r->net));
 }
 
 static const struct {
@@ -132,14 +130,14 @@ static const struct {
 
 T_TEST("damaged text is rejected, and the message names the member")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+	T_EACH(row, bad) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_trace_analysis r;
 
-		T_ROW(bad[i].name,
-		      np_trace_analysis_get(bad[i].text, strlen(bad[i].text),
-					    "f", &r, &err) < 0);
+		T_ROW(row->name,
+		      np_trace_analysis_get(row->text, strlen(row->text), "f",
+					    &r, &err) < 0);
 		T_ROW(err.text, !strncmp(err.text, "f:", 2) &&
-					strstr(err.text, bad[i].message));
+					strstr(err.text, row->message));
 	}
 }

@@ -233,19 +233,18 @@ T_TEST("nothing conflicts while the store is gone")
 	fft = find("fft", geteuid());
 	halo = find("halo", geteuid());
 	d = slowdown("fft", "halo");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		sh_above(rows[i].hide);
-		T_ROW(rows[i].name, refresh() == rows[i].rc);
-		T_ROW(rows[i].name, strstr(w.err.text, rows[i].says));
-		T_ROW(rows[i].name, w.changed && !w.more && !n_known());
-		T_ROW(rows[i].name,
-		      !strcmp(np_catalog_fabric(w.c), w.err.text));
-		T_ROW(rows[i].name, refresh() == rows[i].rc && !w.changed);
-		sh_above(rows[i].restore);
-		T_ROW(rows[i].name, refresh() == 0 && w.changed && !w.more);
-		T_ROW(rows[i].name, find("fft", geteuid()) == fft &&
-					    find("halo", geteuid()) == halo &&
-					    slowdown("fft", "halo") == d);
+	T_EACH(r, rows) {
+		sh_above(r->hide);
+		T_ROW(r->name, refresh() == r->rc);
+		T_ROW(r->name, strstr(w.err.text, r->says));
+		T_ROW(r->name, w.changed && !w.more && !n_known());
+		T_ROW(r->name, !strcmp(np_catalog_fabric(w.c), w.err.text));
+		T_ROW(r->name, refresh() == r->rc && !w.changed);
+		sh_above(r->restore);
+		T_ROW(r->name, refresh() == 0 && w.changed && !w.more);
+		T_ROW(r->name, find("fft", geteuid()) == fft &&
+				       find("halo", geteuid()) == halo &&
+				       slowdown("fft", "halo") == d);
 	}
 	stop();
 }
@@ -349,16 +348,15 @@ T_TEST("what is hardly known is no conflict")
 		{ "a simulated job is slowed by it", 0.1, true, true },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		start("hpc");
 		put_scattered();
-		w.conf.max_slowdown = rows[i].max_slowdown;
+		w.conf.max_slowdown = r->max_slowdown;
 		new_catalog("hpc");
-		if (rows[i].simulated)
+		if (r->simulated)
 			np_catalog_accept_doubtful(w.c);
 		T_CHECK(refresh() == 0 && !w.n_warned);
-		T_ROW(rows[i].name,
-		      (slowdown("fft", "halo") > 0.1) == rows[i].known);
+		T_ROW(r->name, (slowdown("fft", "halo") > 0.1) == r->known);
 		stop();
 	}
 }
@@ -415,16 +413,15 @@ T_TEST("what latencies alone say is no conflict")
 		{ "a simulated job is slowed by it", true, true },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		start("hpc");
 		put_own("fft", "fft");
 		put_own("fft", "twin");
 		sh("rm $(grep -l '\"name\":\"c' users/%u/twin/*)", geteuid());
-		if (rows[i].simulated)
+		if (r->simulated)
 			np_catalog_accept_doubtful(w.c);
 		T_CHECK(refresh() == 0 && !w.n_warned);
-		T_ROW(rows[i].name,
-		      (slowdown("fft", "twin") > 0.1) == rows[i].known);
+		T_ROW(r->name, (slowdown("fft", "twin") > 0.1) == r->known);
 		stop();
 	}
 }
@@ -442,19 +439,18 @@ T_TEST("where nothing is felt, nothing conflicts")
 		  true },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		start("hpc");
 		put_own("fft", "fft");
-		if (strstr(rows[i].sharing, "\"n\":0"))
+		if (strstr(r->sharing, "\"n\":0"))
 			sh("sed -i 's/^\"coupling\".*/\"coupling\": "
 			   "{\"uplink\":0.3},/' fabric/hpc/" CAL);
 		else
 			sh("sed -i 's/^\"coupling\".*/\"coupling\": "
 			   "{\"leaf\":%s},/' fabric/hpc/" CAL,
-			   rows[i].sharing);
-		T_ROW(rows[i].name, refresh() == 0 && is_complete("fft"));
-		T_ROW(rows[i].name, rows[i].harmful ?
-					    slowdown("fft", "fft") > 0.1 :
+			   r->sharing);
+		T_ROW(r->name, refresh() == 0 && is_complete("fft"));
+		T_ROW(r->name, r->harmful ? slowdown("fft", "fft") > 0.1 :
 					    slowdown("fft", "fft") == 0);
 		stop();
 	}

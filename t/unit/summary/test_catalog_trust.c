@@ -99,9 +99,9 @@ T_TEST("lines of Claim decide before own runs do")
 	start("hpc");
 	put_published("fft", "app");
 	put_own("halo", "app");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+	T_EACH(r, lines) {
 		/* The format is one of those above. */
-		snprintf(text, sizeof(text), lines[i].who, geteuid());
+		snprintf(text, sizeof(text), r->who, geteuid());
 		w.conf.n_auth_rules = 0;
 		memset(w.conf.auth_rule, 0, sizeof(w.conf.auth_rule));
 		T_ROW(text, !np_auth_parse(text, w.conf.auth_rule,
@@ -109,7 +109,7 @@ T_TEST("lines of Claim decide before own runs do")
 		new_catalog("hpc");
 		np_catalog_expect_job(w.c, "app", geteuid());
 		refresh();
-		T_ROW(lines[i].name, auth_of("app", &h, why) == lines[i].auth);
+		T_ROW(r->name, auth_of("app", &h, why) == r->auth);
 	}
 	stop();
 }

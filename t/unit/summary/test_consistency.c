@@ -108,18 +108,16 @@ static const struct {
 
 T_TEST("own runs within the spread of what is published, or beyond it")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct np_run_summary own = summary_of(&rows[i].own, US);
-		struct np_run_summary published =
-			summary_of(&rows[i].published, US);
+	T_EACH(r, rows) {
+		struct np_run_summary own = summary_of(&r->own, US);
+		struct np_run_summary published = summary_of(&r->published, US);
 		char why[128] = "";
 		enum np_consistency backing = np_consistency_check(
 			&own, &published, &fabric, why, sizeof(why));
 
-		T_ROW(rows[i].name,
-		      backing == (rows[i].why	  ? NP_CONSISTENCY_REFUTED :
-				  rows[i].nothing ? NP_CONSISTENCY_UNKNOWN :
-						    NP_CONSISTENCY_AGREES));
-		T_ROW(rows[i].name, !rows[i].why || strstr(why, rows[i].why));
+		T_ROW(r->name, backing == (r->why     ? NP_CONSISTENCY_REFUTED :
+					   r->nothing ? NP_CONSISTENCY_UNKNOWN :
+							NP_CONSISTENCY_AGREES));
+		T_ROW(r->name, !r->why || strstr(why, r->why));
 	}
 }

@@ -102,18 +102,17 @@ static void count(const struct np_runs *runs, const char *scope,
 
 T_TEST("only runs that can be compared count")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(cases_of); i++) {
+	T_EACH(r, cases_of) {
 		struct np_curve_levels l;
 		struct np_mean alone;
 		struct np_runs runs;
 
-		runs_make(cases_of[i].run, &runs);
+		runs_make(r->run, &runs);
 		count(&runs, "leaf", &l, &alone);
 		T_CHECK(l.n == np_n_levels && !strcmp(l.name[0], "c0"));
-		T_ROW(cases_of[i].name, alone.n == cases_of[i].alone);
-		T_ROW(cases_of[i].name, l.level[0].run_sec.n == cases_of[i].c0);
-		T_ROW(cases_of[i].name,
-		      l.level[l.n - 1].run_sec.n == cases_of[i].c7);
+		T_ROW(r->name, alone.n == r->alone);
+		T_ROW(r->name, l.level[0].run_sec.n == r->c0);
+		T_ROW(r->name, l.level[l.n - 1].run_sec.n == r->c7);
 		np_curve_levels_free(&l);
 		np_runs_free(&runs);
 	}
@@ -170,14 +169,14 @@ static const struct {
 
 T_TEST("the workload that is furthest is gone on with")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(workloads); i++) {
-		const char *want = workloads[i].want;
+	T_EACH(r, workloads) {
+		const char *want = r->want;
 		struct np_run_summary e;
 		struct np_runs runs;
 
-		runs_make(workloads[i].run, &runs);
+		runs_make(r->run, &runs);
 		T_CHECK(!np_run_summary_make(&runs, NULL, &e));
-		T_ROW(workloads[i].name,
+		T_ROW(r->name,
 		      want ? e.fingerprint && !strcmp(e.fingerprint, want) :
 			     !e.fingerprint);
 		np_run_summary_free(&e);

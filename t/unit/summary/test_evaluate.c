@@ -86,15 +86,13 @@ static const struct {
 
 T_TEST("mean errors are those of the documentation")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(bounds); i++) {
+	T_EACH(r, bounds) {
 		struct np_score s = { 0 };
 
-		T_ROW(bounds[i].name,
-		      !score(bounds[i].file, bounds[i].model, bounds[i].kind,
-			     &point_only, &s) &&
-			      s.n == bounds[i].n &&
-			      s.mean_points <= bounds[i].most_points &&
-			      s.mean_points > bounds[i].most_points - 0.7);
+		T_ROW(r->name,
+		      !score(r->file, r->model, r->kind, &point_only, &s) &&
+			      s.n == r->n && s.mean_points <= r->most_points &&
+			      s.mean_points > r->most_points - 0.7);
 	}
 }
 
@@ -116,13 +114,12 @@ static const struct {
 
 T_TEST("mean errors equal the published ones")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
+	T_EACH(r, known) {
 		struct np_score s = { 0 };
 
-		T_ROW(known[i].name,
-		      !score(known[i].file, known[i].model, known[i].kind,
-			     &point_only, &s) &&
-			      fabs(s.mean_points - known[i].points) < 0.06);
+		T_ROW(r->name,
+		      !score(r->file, r->model, r->kind, &point_only, &s) &&
+			      fabs(s.mean_points - r->points) < 0.06);
 	}
 }
 
@@ -199,22 +196,20 @@ T_TEST("each prediction equals its reference")
 	struct np_measured m = { 0 };
 
 	T_CHECK(!np_measured_load(t_data(SIMULATED), &m, NULL));
-	for (size_t i = 0; i < NP_ARRAY_SIZE(references); i++)
+	T_EACH(r, references)
 		for (size_t k = 0; k < m.n_sets; k++) {
 			json_object *set = json_object_array_get_idx(sets, k);
 			json_object *scores = json_object_object_get(
 				json_object_object_get(set, "reference_scores"),
-				references[i].member);
+				r->member);
 			double points, want = json_object_get_double(
 					       json_object_object_get(
 						       scores, "mae_points"));
-			double most = worst(&m.set[k], set,
-					    references[i].member,
-					    references[i].model, &points);
+			double most = worst(&m.set[k], set, r->member, r->model,
+					    &points);
 
-			T_ROW(references[i].name,
-			      most >= 0 && most <= references[i].within &&
-				      fabs(points - want) < 0.001);
+			T_ROW(r->name, most >= 0 && most <= r->within &&
+					       fabs(points - want) < 0.001);
 		}
 	np_measured_free(&m);
 	json_object_put(root);

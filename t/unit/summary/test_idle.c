@@ -50,18 +50,18 @@ static const struct {
 
 T_TEST("quiet moments are kept where nothing better is known")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_record *like = new_run("quiet", 50, 1e-5, 0);
 		struct np_record *run[1];
 		struct np_runs runs = { .app = NP_IDLE_APP, .run = run };
 
-		if (rows[i].probes) {
-			run[runs.n++] = new_run(rows[i].source, rows[i].probes,
-						1e-5, rows[i].days_ago);
-			run[0]->probe.period_sec = rows[i].period_sec;
+		if (r->probes) {
+			run[runs.n++] = new_run(r->source, r->probes, 1e-5,
+						r->days_ago);
+			run[0]->probe.period_sec = r->period_sec;
 		}
-		T_ROW(rows[i].name,
-		      np_idle_is_wanted(&runs, like, NOW) == rows[i].is_wanted);
+		T_ROW(r->name,
+		      np_idle_is_wanted(&runs, like, NOW) == r->is_wanted);
 		while (runs.n)
 			np_record_free(run[--runs.n]);
 		np_record_free(like);
@@ -117,10 +117,10 @@ T_TEST("the best baseline is used")
 		  "calibration", "quiet", NP_SOURCE_CALIBRATION },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(base); i++) {
+	T_EACH(r, base) {
 		struct np_record *app = new_run(NULL, 60, 5e-5, 1);
-		struct np_record *own = new_run(base[i].own, 60, 2e-5, 2);
-		struct np_record *other = new_run(base[i].others, 60, 2e-5, 3);
+		struct np_record *own = new_run(r->own, 60, 2e-5, 2);
+		struct np_record *other = new_run(r->others, 60, 2e-5, 3);
 		struct np_runs runs = { .app = "fft", .run = &app, .n = 1 };
 		struct np_runs a = { .app = NP_IDLE_APP, .run = &own, .n = 1 };
 		struct np_runs b = { .app = NP_IDLE_APP,
@@ -131,8 +131,7 @@ T_TEST("the best baseline is used")
 
 		strcpy(app->app, "fft");
 		T_CHECK(!np_profile_make(&runs, idle, 2, NULL, NOW, &p));
-		T_ROW(base[i].name,
-		      p.idle.n_runs == 1 && p.idle.source == base[i].want);
+		T_ROW(r->name, p.idle.n_runs == 1 && p.idle.source == r->want);
 		np_run_summary_free(&p);
 		np_record_free(app);
 		np_record_free(own);

@@ -422,30 +422,28 @@ static const struct {
 
 T_TEST("of a run with rails the busiest one counts")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
+	T_EACH(row, railed) {
 		struct made *m = new_made("lmp");
 		struct np_record *r = add_run(m, 0);
 		struct np_series *windows;
 		struct np_run_summary p;
 
-		add_rail(r, "a", "r0", 1e-5, railed[i].high[0]);
-		add_rail(r, "x", "r1", 4e-5, railed[i].high[1]);
-		add_rail(r, "b", "r0", 1e-5, railed[i].high[0]);
+		add_rail(r, "a", "r0", 1e-5, row->high[0]);
+		add_rail(r, "x", "r1", 4e-5, row->high[1]);
+		add_rail(r, "b", "r0", 1e-5, row->high[0]);
 		p = make(m, NULL, NULL);
-		T_ROW(railed[i].name, !strcmp(np_run_rail(r), railed[i].rail));
-		T_ROW(railed[i].name,
-		      t_close(p.latency.moments.mean, railed[i].mean, 1e-9));
-		T_ROW(railed[i].name,
+		T_ROW(row->name, !strcmp(np_run_rail(r), row->rail));
+		T_ROW(row->name,
+		      t_close(p.latency.moments.mean, row->mean, 1e-9));
+		T_ROW(row->name,
 		      p.latency.moments.n ==
-			      (!strcmp(railed[i].rail, "r0") ? 200 : 100));
-		T_ROW(railed[i].name,
+			      (!strcmp(row->rail, "r0") ? 200 : 100));
+		T_ROW(row->name,
 		      np_hist_total(p.latency.hist) == p.latency.moments.n);
 		windows = np_run_windows(r);
-		T_ROW(railed[i].name,
-		      windows &&
-			      t_close(windows->w[99].max,
-				      railed[i].high[railed[i].rail[1] - '0'],
-				      1e-9));
+		T_ROW(row->name,
+		      windows && t_close(windows->w[99].max,
+					 row->high[row->rail[1] - '0'], 1e-9));
 		free(windows);
 		np_run_summary_free(&p);
 		free_made(m);
@@ -475,7 +473,7 @@ static const struct {
 
 T_TEST("a program loads the rails whose adapters carry more than probes")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(loaded); i++) {
+	T_EACH(row, loaded) {
 		struct made *m = new_made("lmp");
 		struct np_record *r = add_run(m, 0);
 		struct np_run_summary p;
@@ -486,24 +484,22 @@ T_TEST("a program loads the rails whose adapters carry more than probes")
 			struct np_leaf_run *l =
 				np_record_leaf(r, k ? "x" : "a");
 
-			if (isnan(loaded[i].rate[k]))
+			if (isnan(row->rate[k]))
 				continue;
 			l->traffic = calloc(1, sizeof(*l->traffic));
 			l->traffic->node_sec = 20;
-			l->traffic->bytes = 20 * loaded[i].rate[k];
+			l->traffic->bytes = 20 * row->rate[k];
 		}
-		if (loaded[i].node_level) {
+		if (row->node_level) {
 			r->level = calloc(1, sizeof(*r->level));
 			r->level->name = strdup("c4");
 			r->level->scope = strdup("node");
 		}
 		p = make(m, NULL, NULL);
-		T_ROW(loaded[i].name,
-		      !strcmp(np_run_rail(r), loaded[i].busiest));
-		T_ROW(loaded[i].name,
-		      loaded[i].rails ?
-			      p.rails && !strcmp(p.rails, loaded[i].rails) :
-			      !p.rails);
+		T_ROW(row->name, !strcmp(np_run_rail(r), row->busiest));
+		T_ROW(row->name,
+		      row->rails ? p.rails && !strcmp(p.rails, row->rails) :
+				   !p.rails);
 		np_run_summary_free(&p);
 		free_made(m);
 	}

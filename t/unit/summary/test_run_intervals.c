@@ -168,30 +168,27 @@ T_TEST("whole runs that say something else refute the intervals")
 		{ "no whole run under a level", 0, 0, false },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct some a;
 
 		start(&a, LEVELS);
 		add_run(&a, intervals_of(0.01));
 		add_run(&a, t_run_alone(10));
-		if (rows[i].c1 > 0)
-			add_loaded(&a, 10 * (1 + rows[i].c1), "c1");
-		if (rows[i].c4 > 0)
-			add_loaded(&a, 10 * (1 + rows[i].c4), "c4");
+		if (r->c1 > 0)
+			add_loaded(&a, 10 * (1 + r->c1), "c1");
+		if (r->c4 > 0)
+			add_loaded(&a, 10 * (1 + r->c4), "c4");
 		make(&a, true);
-		T_ROW(rows[i].name,
-		      a.e.intervals.verdict == (rows[i].refuted ?
-							NP_ONE_RUN_REFUTED :
-							NP_ONE_RUN_USABLE));
-		if (rows[i].refuted)
-			T_ROW(rows[i].name,
+		T_ROW(r->name, a.e.intervals.verdict ==
+				       (r->refuted ? NP_ONE_RUN_REFUTED :
+						     NP_ONE_RUN_USABLE));
+		if (r->refuted)
+			T_ROW(r->name,
 			      !a.e.level[0].of_intervals &&
 				      !a.e.level[1].of_intervals &&
-				      t_close(a.e.mean[0].mean, rows[i].c1,
-					      1e-3) &&
-				      t_close(a.e.mean[1].mean, rows[i].c4,
-					      1e-3));
-		T_ROW(rows[i].name, a.e.n_curve == 2);
+				      t_close(a.e.mean[0].mean, r->c1, 1e-3) &&
+				      t_close(a.e.mean[1].mean, r->c4, 1e-3));
+		T_ROW(r->name, a.e.n_curve == 2);
 		stop(&a);
 	}
 }

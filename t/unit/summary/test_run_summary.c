@@ -94,7 +94,7 @@ T_TEST("levels mean in runs what they mean in the calibration")
 		{ "an old calibration says nothing of it", 0, 0.125, 8, 0.6 },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct np_mean sec[3] = { { 0 }, { 0 }, { 0 } };
 		struct np_level_run *l;
 		struct some a;
@@ -105,23 +105,23 @@ T_TEST("levels mean in runs what they mean in the calibration")
 		l->n_processes = 8;
 		l->alone_round_sec = l->loaded_round_sec =
 			(struct np_moments){ 0 };
-		if (rows[i].own_sec > 0)
-			np_moments_add(&l->alone_round_sec, rows[i].own_sec);
+		if (r->own_sec > 0)
+			np_moments_add(&l->alone_round_sec, r->own_sec);
 		np_moments_add(&l->loaded_round_sec, 0.2);
-		if (rows[i].calibrated_sec > 0) {
+		if (r->calibrated_sec > 0) {
 			sec[2] = (struct np_mean){
 				2,
-				rows[i].calibrated_sec,
+				r->calibrated_sec,
 				0.001,
 			};
 			a.c.alone_round_sec = malloc(sizeof(sec));
 			memcpy(a.c.alone_round_sec, sec, sizeof(sec));
 		}
-		a.c.n_alone_nodes = rows[i].nodes;
+		a.c.n_alone_nodes = r->nodes;
 		make(&a, true);
-		T_ROW(rows[i].name,
+		T_ROW(r->name,
 		      a.e.n_impact == 1 && t_close(a.e.program.impact[2].mean,
-						   rows[i].slowed, 1e-9));
+						   r->slowed, 1e-9));
 		stop(&a);
 	}
 }
@@ -240,19 +240,18 @@ T_TEST("runs that cannot be compared are left out")
 		  NP_RUN_LEVEL },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		struct some a;
-		bool used = rows[i].use == NP_RUN_UNDER_LEVEL;
+		bool used = r->use == NP_RUN_UNDER_LEVEL;
 
 		start(&a, LEVELS);
 		add(&a, 10, NULL, 0);
 		add(&a, 12, "c1", 0.1);
-		rows[i].change(add(&a, 15, "c4", 0.2));
+		r->change(add(&a, 15, "c4", 0.2));
 		make(&a, true);
-		T_ROW(rows[i].name,
-		      a.e.use[2] == rows[i].use &&
-			      a.e.n_curve == 1 + (size_t)used &&
-			      a.e.count[rows[i].use] == (used ? 2 : 1));
+		T_ROW(r->name, a.e.use[2] == r->use &&
+				       a.e.n_curve == 1 + (size_t)used &&
+				       a.e.count[r->use] == (used ? 2 : 1));
 		stop(&a);
 	}
 }
@@ -270,14 +269,14 @@ T_TEST("a level that leaves out the program's rail does not count")
 		{ "one on the other rail does not", "r0", NP_RUN_RAIL },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(row, rows) {
 		struct np_record *r;
 		struct some a;
 
 		start(&a, LEVELS);
 		add(&a, 10, NULL, 0);
 		r = add(&a, 15, "c4", 0.2);
-		set(&r->level->rails, rows[i].rails);
+		set(&r->level->rails, row->rails);
 		for (size_t k = 0; k < 4; k++) {
 			struct np_leaf_run *l = np_record_leaf(
 				a.run[k / 2], k % 2 ? "x" : "leaf0");
@@ -291,10 +290,10 @@ T_TEST("a level that leaves out the program's rail does not count")
 		}
 		set(&a.run[0]->probe.transport, "tcp/eth1");
 		make(&a, true);
-		T_ROW(rows[i].name,
+		T_ROW(row->name,
 		      a.e.program.rails && !strcmp(a.e.program.rails, "r1"));
-		T_ROW(rows[i].name,
-		      a.e.use[0] == NP_RUN_ALONE && a.e.use[1] == rows[i].use);
+		T_ROW(row->name,
+		      a.e.use[0] == NP_RUN_ALONE && a.e.use[1] == row->use);
 		stop(&a);
 	}
 }
