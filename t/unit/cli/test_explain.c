@@ -50,20 +50,19 @@ static const struct {
 
 T_TEST("what a measured run cost")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(runs); i++) {
+	T_EACH(r, runs) {
 		const struct np_mean alone = {
-			.n = runs[i].n,
-			.mean = runs[i].mean,
-			.sd = runs[i].sd,
+			.n = r->n,
+			.mean = r->mean,
+			.sd = r->sd,
 		};
 		char buf[512];
 
-		cli_run_time_text(runs[i].run_sec, &alone,
-				  runs[i].predicted == NOT_PREDICTED ?
-					  NULL :
-					  &runs[i].predicted,
+		cli_run_time_text(r->run_sec, &alone,
+				  r->predicted == NOT_PREDICTED ? NULL :
+								  &r->predicted,
 				  buf, sizeof(buf));
-		T_ROW(runs[i].name, !strcmp(buf, runs[i].want));
+		T_ROW(r->name, !strcmp(buf, r->want));
 	}
 }
 
@@ -83,12 +82,11 @@ static const struct {
 
 T_TEST("when a decision is too old")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(ages); i++) {
+	T_EACH(r, ages) {
 		const struct np_state s = { .date = 1e9,
-					    .interval_sec = ages[i].interval };
+					    .interval_sec = r->interval };
 
-		T_ROW(ages[i].name,
-		      cli_state_stale(&s, 1e9 + ages[i].age) == ages[i].stale);
+		T_ROW(r->name, cli_state_stale(&s, 1e9 + r->age) == r->stale);
 	}
 }
 
@@ -121,21 +119,19 @@ static const struct {
 
 T_TEST("what each mode does, in a sentence")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++) {
+	T_EACH(r, modes) {
 		const struct np_state s = {
 			.date = 1e9,
 			.interval_sec = 2,
 			.max_slowdown = 0.1,
 			.max_hold_sec = 3600,
-			.mode = (char *)modes[i].mode,
+			.mode = (char *)r->mode,
 		};
 		char buf[256];
 
-		T_ROW(modes[i].want,
-		      !strcmp(modes[i].want,
-			      cli_mode_text(&s, 1e9 + modes[i].age,
-					    modes[i].places, buf,
-					    sizeof(buf))));
+		T_ROW(r->want, !strcmp(r->want, cli_mode_text(&s, 1e9 + r->age,
+							      r->places, buf,
+							      sizeof(buf))));
 	}
 }
 
@@ -154,11 +150,9 @@ T_TEST("jobs are named as squeue names them")
 {
 	char buf[CLI_NUMBER_LEN];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
-		T_ROW(names[i].want,
-		      !strcmp(names[i].want,
-			      cli_job_name(names[i].id, names[i].array,
-					   names[i].task, buf)));
+	T_EACH(r, names)
+		T_ROW(r->want, !strcmp(r->want, cli_job_name(r->id, r->array,
+							     r->task, buf)));
 }
 
 static const struct {
@@ -180,10 +174,8 @@ static const struct {
 
 T_TEST("plugins in a list")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++)
-		T_ROW(lists[i].list,
-		      cli_slurm_lists(lists[i].list, "netprof") ==
-			      lists[i].has);
+	T_EACH(r, lists)
+		T_ROW(r->list, cli_slurm_lists(r->list, "netprof") == r->has);
 }
 
 #define TO_DO_SO "To do so: sbatch --exclude=NODES."
@@ -225,8 +217,8 @@ T_TEST("which neighbours to avoid")
 	const struct cli_known none = { .n = 0 };
 	char text[512];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(neighbours); i++) {
-		struct cli_pair_list pairs = { .n = neighbours[i].n,
+	T_EACH(r, neighbours) {
+		struct cli_pair_list pairs = { .n = r->n,
 					       .pair = {
 						       { .app = "fft" },
 						       { .app = "NPmpi" },
@@ -235,11 +227,11 @@ T_TEST("which neighbours to avoid")
 		struct cli_recommendation a;
 
 		for (size_t k = 0; k < CLI_PAIRS_MAX; k++)
-			pairs.pair[k].prediction.slowdown = neighbours[i].by[k];
+			pairs.pair[k].prediction.slowdown = r->by[k];
 		cli_recommend(&p, &none, NP_SCOPE_LEAF, &pairs, 0.1, &a);
 		cli_avoid_text(&a, text, sizeof(text));
-		T_ROW(neighbours[i].name, !strcmp(text, neighbours[i].want));
+		T_ROW(r->name, !strcmp(text, r->want));
 		cli_avoid_text(&a, text, 20);
-		T_ROW(neighbours[i].name, strlen(text) < 20);
+		T_ROW(r->name, strlen(text) < 20);
 	}
 }

@@ -55,17 +55,17 @@ static const struct {
 
 T_TEST("rows have what JSON has")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	T_EACH(r, rows) {
 		FILE *was = stdout;
 		char *text = NULL;
 		size_t len;
 
 		stdout = open_memstream(&text, &len);
-		cli_print_output(rows[i].format, "test",
-				 json_tokener_parse(TREE), &rows[i].table);
+		cli_print_output(r->format, "test", json_tokener_parse(TREE),
+				 &r->table);
 		fclose(stdout);
 		stdout = was;
-		T_ROW(rows[i].name, !strcmp(text, rows[i].want));
+		T_ROW(r->name, !strcmp(text, r->want));
 		free(text);
 	}
 }

@@ -254,16 +254,16 @@ static const struct {
 
 T_TEST("a job that ended or started")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(gone); i++) {
+	T_EACH(row, gone) {
 		struct result r;
 
 		set_up();
 		add_waiting();
 		c.fails = 10;
-		c.error = gone[i].error;
+		c.error = row->error;
 		r = make_pass(MAX, yes, NULL);
-		T_ROW(gone[i].name, !strcmp(c.log, "10! 11"));
-		T_ROW(gone[i].name, r.more && !r.cut && !r.failures);
+		T_ROW(row->name, !strcmp(c.log, "10! 11"));
+		T_ROW(row->name, r.more && !r.cut && !r.failures);
 		tear_down();
 	}
 }
@@ -407,7 +407,7 @@ T_TEST("submissions after a user who was faster")
 {
 	struct np_app_index *index = some_index(NULL);
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(newcomers); i++) {
+	T_EACH(r, newcomers) {
 		struct np_placement *p;
 		struct np_outcome o;
 		struct np_applied a;
@@ -423,13 +423,12 @@ T_TEST("submissions after a user who was faster")
 		j.id = 0;
 		j.owner = SOME_UID + 3;
 		j.prior = NP_PRIOR_NONE;
-		j.profile = np_app_index_find(index, newcomers[i].app, j.owner);
+		j.profile = np_app_index_find(index, r->app, j.owner);
 		user_changes();
 		T_CHECK(!np_apply(&v, p, c.cache, c.shared, MAX, yes, NULL,
 				  &a));
 		T_CHECK(!np_placement_submit(p, &j, NULL, SOME_NOW, &o, NULL));
-		T_ROW(newcomers[i].name,
-		      (o.action == NP_ACT_HOLD) == newcomers[i].waits);
+		T_ROW(r->name, (o.action == NP_ACT_HOLD) == r->waits);
 		np_shared_set_written(c.shared, a.written, a.n_written);
 		np_placement_free(p);
 		np_job_snapshot_free(&v);
@@ -481,25 +480,24 @@ static const struct {
 
 T_TEST("tasks of an array")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
+	T_EACH(row, arrays) {
 		slurm_job_info_t *j;
 		bitstr_t *bits;
 		struct result r;
 
 		set_up();
 		c.fails = 7;
-		c.error = arrays[i].error;
+		c.error = row->error;
 		j = some_job(&c.slurm, 7, "loud");
 		j->array_job_id = 7;
 		j->admin_comment = (char *)"netprof{until=1000060 held=0}";
 		j->eligible_time = 1000060;
-		bits = some_bits(0, arrays[i].end);
+		bits = some_bits(0, row->end);
 		j->array_bitmap = bits;
 		r = make_pass(MAX, yes, NULL);
-		T_ROW(arrays[i].name, !strcmp(c.log, arrays[i].log));
-		T_ROW(arrays[i].name, r.more == !!arrays[i].error);
-		T_ROW(arrays[i].name,
-		      (j->eligible_time > SOME_NOW) == arrays[i].waits);
+		T_ROW(row->name, !strcmp(c.log, row->log));
+		T_ROW(row->name, r.more == !!row->error);
+		T_ROW(row->name, (j->eligible_time > SOME_NOW) == row->waits);
 		some_bits_free(bits);
 		tear_down();
 	}

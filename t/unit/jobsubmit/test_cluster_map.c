@@ -69,20 +69,18 @@ T_TEST("which nodes would do for a job")
 	struct some_slurm s;
 
 	some_slurm(&s);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(fits); i++) {
+	T_EACH(r, fits) {
 		struct np_job_fit fit;
 		uint64_t nodes[1] = { 0 };
-		int rc = np_cluster_map_fit(s.map, &fits[i].required, nodes,
-					    &fit);
+		int rc = np_cluster_map_fit(s.map, &r->required, nodes, &fit);
 
-		T_ROW(fits[i].name, rc == fits[i].rc);
-		T_ROW(fits[i].name, fit.partition == fits[i].partition);
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name, fit.partition == r->partition);
 		if (rc)
 			continue;
-		T_ROW(fits[i].name,
-		      some_same(some_hosts(s.map, nodes), fits[i].nodes));
-		T_ROW(fits[i].name, fit.min_nodes == fits[i].n);
-		T_ROW(fits[i].name, fit.undetermined == fits[i].undetermined);
+		T_ROW(r->name, some_same(some_hosts(s.map, nodes), r->nodes));
+		T_ROW(r->name, fit.min_nodes == r->n);
+		T_ROW(r->name, fit.undetermined == r->undetermined);
 	}
 	some_slurm_free(&s);
 }
@@ -114,14 +112,13 @@ T_TEST("lists of nodes, whatever a user writes")
 	struct some_slurm s;
 
 	some_slurm(&s);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
+	T_EACH(r, lists) {
 		uint64_t nodes[1] = { 0xff };
-		int rc = np_cluster_map_parse_hostlist(s.map, lists[i].hosts,
-						       nodes);
+		int rc = np_cluster_map_parse_hostlist(s.map, r->hosts, nodes);
 
-		T_ROW(lists[i].name, rc == lists[i].rc);
-		T_ROW(lists[i].name,
-		      rc || some_same(some_hosts(s.map, nodes), lists[i].want));
+		T_ROW(r->name, rc == r->rc);
+		T_ROW(r->name,
+		      rc || some_same(some_hosts(s.map, nodes), r->want));
 	}
 	some_slurm_free(&s);
 }
@@ -142,12 +139,11 @@ T_TEST("closed leaves as a list")
 	struct some_slurm s;
 
 	some_slurm(&s);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(closed); i++) {
-		char *got =
-			np_cluster_map_format_closed(s.map, &closed[i].open);
+	T_EACH(r, closed) {
+		char *got = np_cluster_map_format_closed(s.map, &r->open);
 
-		T_ROW(closed[i].name, some_same(got, closed[i].want));
-		T_ROW(closed[i].name, !got == !closed[i].want);
+		T_ROW(r->name, some_same(got, r->want));
+		T_ROW(r->name, !got == !r->want);
 		free(got);
 	}
 	some_slurm_free(&s);
@@ -358,19 +354,18 @@ T_TEST("rails come from the file or from Slurm's topology")
 	struct some_slurm s;
 
 	some_slurm(&s);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rails); i++) {
+	T_EACH(r, rails) {
 		char text[1024], got[256] = "", on[256] = "";
 		struct np_cluster_map *a, *again;
 		size_t len;
 
-		print_lines(rails[i].topology, text);
+		print_lines(r->topology, text);
 		len = strlen(text);
 		snprintf(text + len, sizeof(text) - len,
-			 NP_TOPO_RAILS "%s\nrails.conf\n%s", rails[i].devices,
-			 rails[i].file);
+			 NP_TOPO_RAILS "%s\nrails.conf\n%s", r->devices,
+			 r->file);
 		a = make(&s, NULL, text, false);
-		T_ROW(rails[i].name,
-		      a && !strcmp(a->rails_error.text, rails[i].error));
+		T_ROW(r->name, a && !strcmp(a->rails_error.text, r->error));
 		again = make(&s, a, text, false);
 		T_ROW("not parsed again", again == a);
 		np_cluster_map_unref(again);
@@ -390,10 +385,9 @@ T_TEST("rails come from the file or from Slurm's topology")
 			sprintf(on + strlen(on), "%s%s:%s", k ? " " : "",
 				a->leaves->switch_name[k], rail ? rail : "-");
 		}
-		T_ROW(rails[i].name, !strcmp(got, rails[i].leaves) &&
-					     !strcmp(on, rails[i].switches));
-		T_ROW(rails[i].name,
-		      a && !strcmp(a->warning.text, rails[i].warning));
+		T_ROW(r->name,
+		      !strcmp(got, r->leaves) && !strcmp(on, r->switches));
+		T_ROW(r->name, a && !strcmp(a->warning.text, r->warning));
 		np_cluster_map_unref(a);
 	}
 	some_slurm_free(&s);
@@ -404,13 +398,13 @@ T_TEST("topologies as Slurm forgives them, and several of them")
 	struct some_slurm s;
 
 	some_slurm(&s);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(topologies); i++) {
+	T_EACH(r, topologies) {
 		char text[512], got[256] = "";
 		struct np_cluster_map *a;
 
-		print_lines(topologies[i].topology, text);
+		print_lines(r->topology, text);
 		a = make(&s, NULL, text, false);
-		T_ROW(topologies[i].name, a != NULL);
+		T_ROW(r->name, a != NULL);
 		for (size_t k = 0; a && k < a->leaves->n; k++) {
 			uint64_t nodes = 0;
 
@@ -420,19 +414,16 @@ T_TEST("topologies as Slurm forgives them, and several of them")
 			sprintf(got + strlen(got), "%s%s:%s", k ? " " : "",
 				a->leaves->name[k], some_hosts(a, &nodes));
 		}
-		T_ROW(topologies[i].name, !strcmp(got, topologies[i].want));
-		T_ROW(topologies[i].name,
-		      a && !strcmp(a->warning.text, topologies[i].annotation));
+		T_ROW(r->name, !strcmp(got, r->want));
+		T_ROW(r->name, a && !strcmp(a->warning.text, r->annotation));
 		for (size_t k = 0; a && k < a->n_parts; k++)
-			T_ROW(topologies[i].name,
+			T_ROW(r->name,
 			      a->part[k].no_leaves ==
 				      jobs_are_left_alone(a, a->part[k].name));
-		T_ROW(topologies[i].name,
-		      a && (!topologies[i].no_leaves ||
-			    jobs_are_left_alone(a, topologies[i].no_leaves)));
-		T_ROW(topologies[i].name,
-		      a && (topologies[i].no_leaves ||
-			    !jobs_are_left_alone(a, "big")));
+		T_ROW(r->name, a && (!r->no_leaves ||
+				     jobs_are_left_alone(a, r->no_leaves)));
+		T_ROW(r->name,
+		      a && (r->no_leaves || !jobs_are_left_alone(a, "big")));
 		np_cluster_map_unref(a);
 	}
 	some_slurm_free(&s);

@@ -48,19 +48,18 @@ static const struct {
 
 T_TEST("a user whose changes come first too often rests")
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(passes); i++) {
+	T_EACH(r, passes) {
 		struct np_job_cache *m;
 
 		n_rests = 0;
 		T_CHECK(!np_job_cache_new(&m));
-		for (const char *c = passes[i].passes; *c; c++) {
+		for (const char *c = r->passes; *c; c++) {
 			if (*c == '!')
 				np_job_cache_lost_race(m, 7);
 			np_job_cache_end_pass(m, 1000, on_ignored);
 		}
-		T_ROW(passes[i].name,
-		      np_job_cache_ignores(m, 7, 1001) == passes[i].rests);
-		T_ROW(passes[i].name, n_rests == passes[i].rests);
+		T_ROW(r->name, np_job_cache_ignores(m, 7, 1001) == r->rests);
+		T_ROW(r->name, n_rests == r->rests);
 		T_ROW("others never", !np_job_cache_ignores(m, 8, 1001));
 		T_ROW("not for ever",
 		      !np_job_cache_ignores(m, 7, 1000 + NP_IGNORE_USER_SEC));
