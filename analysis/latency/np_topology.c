@@ -516,14 +516,12 @@ static const char *language_of(const char *text)
 	word = strcspn(text, " \t\r");
 	if (*text == '{' || *text == '[')
 		return "JSON or YAML";
-	return *text == '%' || !strncmp(text, "---", 3) ||
-			       (word == 1 && *text == '-') ||
-			       (word &&
-				strspn(text, "abcdefghijklmnopqrstuvwxyz_") ==
-					word - 1 &&
-				text[word - 1] == ':') ?
-		       "YAML" :
-		       NULL;
+	if (*text == '%' || !strncmp(text, "---", 3) ||
+	    (word == 1 && *text == '-') ||
+	    (word && strspn(text, "abcdefghijklmnopqrstuvwxyz_") == word - 1 &&
+	     text[word - 1] == ':'))
+		return "YAML";
+	return NULL;
 }
 
 /* Reads one line that defines a switch. */

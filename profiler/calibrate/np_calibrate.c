@@ -1724,21 +1724,16 @@ static int set_conditions(const struct np_calibration_conditions *conditions,
 	out->scope = conditions->c->scope;
 	out->seconds = conditions->c->setup.seconds;
 	out->repeats = conditions->c->setup.repeats;
-	return copy_text(conditions->cluster, &out->cluster) ||
-			       copy_text(NP_VERSION, &out->netprof_version) ||
-			       copy_text(conditions->ucx_version,
-					 &out->ucx_version) ||
-			       copy_text(conditions->transport,
-					 &out->transport) ||
-			       (conditions->rail &&
-				copy_text(conditions->rail, &out->rail)) ||
-			       copy_text(conditions->c->roles->leaf,
-					 &out->leaf_name) ||
-			       copy_text(conditions->c->roles->victim.list,
-					 &out->victim_nodes) ||
-			       copy_text(level->list, &out->level_nodes) ?
-		     -ENOMEM :
-		     0;
+	if (copy_text(conditions->cluster, &out->cluster) ||
+	    copy_text(NP_VERSION, &out->netprof_version) ||
+	    copy_text(conditions->ucx_version, &out->ucx_version) ||
+	    copy_text(conditions->transport, &out->transport) ||
+	    (conditions->rail && copy_text(conditions->rail, &out->rail)) ||
+	    copy_text(conditions->c->roles->leaf, &out->leaf_name) ||
+	    copy_text(conditions->c->roles->victim.list, &out->victim_nodes) ||
+	    copy_text(level->list, &out->level_nodes))
+		return -ENOMEM;
+	return 0;
 }
 
 /* Set the sharing coefficients and losses of speed at all scopes. */
