@@ -60,12 +60,7 @@ static void add_leaf(struct np_record *r, const char *name, const char *nodes,
 	for (int i = 0; i < l->sec * l->per_sec; i++) {
 		double at = (double)i / l->per_sec;
 		double x = latency(l, (int)at);
-		struct np_moments one = {
-			.n = 1,
-			.mean = x,
-			.min = x,
-			.max = x,
-		};
+		struct np_moments one = { 1, x, 0, x, x };
 
 		np_hist_add_bin(leaf->hist, np_hist_bin_of(x), 1);
 		np_moments_merge(&leaf->latency, &one);

@@ -11,12 +11,7 @@
 
 void np_moments_add(struct np_moments *moments, double x)
 {
-	const struct np_moments one = {
-		.n = 1,
-		.mean = x,
-		.min = x,
-		.max = x,
-	};
+	const struct np_moments one = { 1, x, 0, x, x };
 
 	np_moments_merge(moments, &one);
 }

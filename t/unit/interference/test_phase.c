@@ -27,12 +27,7 @@ static void make(uint64_t seed, int seconds, int per_sec, double spread,
 
 		for (int i = 0; i < per_sec; i++) {
 			double x = latency(&g, 1e-5 * f, spread);
-			struct np_moments one = {
-				.n = 1,
-				.mean = x,
-				.min = x,
-				.max = x,
-			};
+			struct np_moments one = { 1, x, 0, x, x };
 
 			np_series_add(&s, t + (i + 0.5) / per_sec, &one);
 		}

@@ -31,12 +31,7 @@ void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
 	}
 	for (size_t i = 0; i < n; i++) {
 		double x = base_sec * (1 - 0.2 * log(1 - t_uniform(g)));
-		struct np_moments one = {
-			.n = 1,
-			.mean = x,
-			.min = x,
-			.max = x,
-		};
+		struct np_moments one = { 1, x, 0, x, x };
 
 		np_hist_add_bin(leaf->hist, np_hist_bin_of(x), 1);
 		np_moments_merge(&leaf->latency, &one);

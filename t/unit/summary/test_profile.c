@@ -317,12 +317,7 @@ T_TEST("phases are those of the runs")
 			for (int i = 0; i < 10; i++) {
 				double x = (t % 20 < 10 ? 4e-5 : 1e-5) *
 					   (1 + 0.1 * t_uniform(&m->g));
-				struct np_moments one = {
-					.n = 1,
-					.mean = x,
-					.min = x,
-					.max = x,
-				};
+				struct np_moments one = { 1, x, 0, x, x };
 
 				np_hist_add_bin(l->hist, np_hist_bin_of(x), 1);
 				np_moments_merge(&l->latency, &one);
