@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *data(const char *name)
-{
-	static char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s", T_DATA_DIR, name);
-	return path;
-}
-
 /* "n0=leaf0+leaf1 n1=leaf0": the second where there is another adapter. */
 static void print(const struct cli_places *p, char *buf)
 {
@@ -27,11 +19,6 @@ static void print(const struct cli_places *p, char *buf)
 		for (size_t k = 0; k < at->n_others; k++)
 			buf += sprintf(buf, "+%s", p->leaf[at->other[k]]);
 	}
-}
-
-static int by_ib(const char *path, struct cli_places *p, struct np_err *err)
-{
-	return cli_places_ib(path, p, err);
 }
 
 /* The file as that of a node, alone in a directory. */
@@ -49,7 +36,8 @@ static const struct {
 	int (*read)(const char *path, struct cli_places *p, struct np_err *err);
 	const char *file, *want;
 } readers[] = {
-	{ "ibnetdiscover, with a node on two switches", by_ib, "topology.ib",
+	{ "ibnetdiscover, with a node on two switches", cli_places_ib,
+	  "topology.ib",
 	  "n0=leaf0+Quantum-leaf-two n1=leaf0 n2=Quantum-leaf-two "
 	  "n3=Quantum-leaf-two" },
 	{ "lldpctl of several nodes", cli_places_lldp, "lldp",
@@ -62,7 +50,7 @@ T_TEST("switches of nodes are read")
 		struct cli_places p = { NULL };
 		char got[1024];
 
-		T_ROW(r->name, !r->read(data(r->file), &p, NULL));
+		T_ROW(r->name, !r->read(t_data(r->file), &p, NULL));
 		cli_places_sort(&p);
 		print(&p, got);
 		T_ROW(got, !strcmp(got, r->want));
@@ -80,7 +68,8 @@ static const struct {
 	 * described by its name alone, with each of its adapters; these may
 	 * have two ports.
 	 */
-	{ "adapters of switches are no nodes, those of a host are one", by_ib,
+	{ "adapters of switches are no nodes, those of a host are one",
+	  cli_places_ib,
 	  "Switch 41 \"S-0\" # \"leaf0\"\n"
 	  "[1] \"H-1\"[1](1) # \"n0\" lid 1\n"
 	  "[2] \"H-3\"[1](3) # \"n1 mlx5_0\" lid 3\n"
@@ -98,7 +87,7 @@ static const struct {
 	  "[41] \"H-8\"[1](8) # \"Mellanox Technologies Aggregation Node\" "
 	  "lid 8\n",
 	  "n0=leaf0+leaf1 n1=leaf0+leaf1" },
-	{ "modules of a director are switches of their own", by_ib,
+	{ "modules of a director are switches of their own", cli_places_ib,
 	  "Switch 36 \"S-0\" # \"MF0;dir1:CS7500/L01/U1\"\n"
 	  "[1] \"H-1\"[1](1) # \"n0 mlx5_0\" lid 1\n"
 	  "Switch 36 \"S-1\" # \"MF0;dir1:CS7500/S01/U1\"\n"
@@ -107,7 +96,7 @@ static const struct {
 	  "[2] \"H-3\"[1](3) # \"n2 mlx5_0\" lid 3\n",
 	  "n0=dir1 n1=dir1-CS7500-L02-U1 n2=dir1-CS7500-L02-U1" },
 	/* Switches are listed in the order in which they were found. */
-	{ "nodes are under the switch of their first adapter", by_ib,
+	{ "nodes are under the switch of their first adapter", cli_places_ib,
 	  "Switch 36 \"S-0\" # \"rail1\"\n"
 	  "[1] \"H-1\"[1](1) # \"n0 mlx5_1\" lid 1\n"
 	  "[2] \"H-2\"[1](1) # \"n1 mlx5_10\" lid 2\n"
@@ -120,7 +109,7 @@ static const struct {
 	  "[2] \"H-6\"[1](1) # \"n1 mlx5_1\" lid 6\n"
 	  "[3] \"H-9\"[1](1) # \"n2 mlx5_0\" lid 9\n",
 	  "n0=rail0+rail2+rail1 n1=rail0+rail1+rail2 n2=rail0+rail1" },
-	{ "ports of a chassis, a router, other generations", by_ib,
+	{ "ports of a chassis, a router, other generations", cli_places_ib,
 	  "Chassis 1 (guid 0x8f1)\n"
 	  "Switch\t24 \"S-1\"\t\t# \"Voltaire 4036 # leaf\" base port 0 lid "
 	  "7 lmc 0\n"
@@ -131,7 +120,7 @@ static const struct {
 	  "Rt\t2 \"R-1\"\t\t# \"router\"\n"
 	  "[1](2) \t\"H-1\"[1]\t\t# lid 5 lmc 0 \"n7 HCA-1\" lid 7\n",
 	  "n0=Voltaire-4036---leaf n1=Voltaire-4036---leaf" },
-	{ "switches without a description", by_ib,
+	{ "switches without a description", cli_places_ib,
 	  "Switch 36 \"S-0002c9\" # \"\" enhanced port 0 lid 3 lmc 0\n"
 	  "[1] \"H-1\"[1](1) # \"n0 mlx5_0\" lid 1\n"
 	  "Switch 36 \"S-0002ca\" # \"\" enhanced port 0 lid 3 lmc 0\n"
@@ -215,23 +204,24 @@ static const struct {
 	int (*read)(const char *path, struct cli_places *p, struct np_err *err);
 	const char *text, *says;
 } wrong[] = {
-	{ "no switch", by_ib, "vendid=0x2c9\n", "no node below a switch" },
-	{ "a switch without a name", by_ib, "vendid\nSwitch 36 \"S-0\"\n",
-	  ":2: a switch without a description" },
-	{ "a switch without nodes", by_ib, "Switch 36 \"S-0\" # \"a\"\n",
+	{ "no switch", cli_places_ib, "vendid=0x2c9\n",
 	  "no node below a switch" },
-	{ "two names that become one", by_ib,
+	{ "a switch without a name", cli_places_ib,
+	  "vendid\nSwitch 36 \"S-0\"\n", ":2: a switch without a description" },
+	{ "a switch without nodes", cli_places_ib,
+	  "Switch 36 \"S-0\" # \"a\"\n", "no node below a switch" },
+	{ "two names that become one", cli_places_ib,
 	  "Switch 36 \"S-0\" # \"leaf/0\"\n[1] \"H-1\"[1] # \"n0 mlx5_0\"\n"
 	  "Switch 36 \"S-1\" # \"leaf-0\"\n[1] \"H-2\"[1] # \"n1 mlx5_0\"\n",
 	  ":3: a second switch with nodes is called leaf-0: expected a name" },
-	{ "switches that nobody has named", by_ib,
+	{ "switches that nobody has named", cli_places_ib,
 	  "Switch 36 \"S-0\" # \"SwitchIB Mellanox\"\n"
 	  "[1] \"H-1\"[1] # \"n0 mlx5_0\"\n"
 	  "Switch 36 \"S-1\" # \"SwitchIB Mellanox\"\n"
 	  "[1] \"H-2\"[1] # \"n1 mlx5_0\"\n",
 	  "/wrong:3: a second switch with nodes is described as \"SwitchIB "
 	  "Mellanox\": expected a name for each" },
-	{ "hosts that nobody has named", by_ib,
+	{ "hosts that nobody has named", cli_places_ib,
 	  "Switch 36 \"S-0\" # \"leaf0\"\n"
 	  "[1] \"H-1\"[1](1) # \"MT25408 ConnectX Mellanox Technologies\"\n"
 	  "[2] \"H-1\"[2](2) # \"MT25408 ConnectX Mellanox Technologies\"\n"
@@ -239,7 +229,7 @@ static const struct {
 	  "[1] \"H-2\"[1](3) # \"MT25408 ConnectX Mellanox Technologies\"\n",
 	  "/wrong:5: a second adapter is described as \"MT25408 ConnectX "
 	  "Mellanox Technologies\": expected the name of its host" },
-	{ "switches without nodes but with aggregation", by_ib,
+	{ "switches without nodes but with aggregation", cli_places_ib,
 	  "Switch 41 \"S-0\" # \"Quantum\"\n"
 	  "[41] \"H-1\"[1](1) # \"Mellanox Technologies Aggregation Node\"\n",
 	  "no node below a switch" },
@@ -265,7 +255,7 @@ static const struct {
 	  ":1: \"n0 n1 1e-6 x\": expected" },
 	{ "only a comment", cli_places_latencies, "# nothing\n",
 	  "/wrong: 0 nodes" },
-	{ "a report of ports, by ibnetdiscover -p", by_ib,
+	{ "a report of ports, by ibnetdiscover -p", cli_places_ib,
 	  "SW    17  1 0x0002c903 4x QDR - CA    12  1 0x0002c904 ( 'sw' - 'n0 "
 	  "HCA-1' )\n",
 	  "no node below a switch" },
