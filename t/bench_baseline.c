@@ -1,23 +1,15 @@
 #include "bench_baseline.h"
+#include "np_clock.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define WORDS (1u << 24) /* 64 MB, a power of two */
 #define STEPS 1000
 #define TERMS 10000
 #define MOST 1001 /* measurements that count; later ones replace old ones */
-
-static double cpu_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* One round through all of it, in an order that no prefetcher guesses. */
 static const uint32_t *memory(void)
@@ -40,7 +32,7 @@ static double baseline(void)
 	static uint32_t at;
 	static volatile double kept;
 	const uint32_t *next = memory();
-	double begin = cpu_sec(), x = 1;
+	double begin = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID), x = 1;
 
 	for (int i = 0; i < STEPS; i++)
 		at = next[at];
@@ -48,10 +40,10 @@ static double baseline(void)
 		x = 1.5 * x / (x + 0.25 + (double)(at & 1));
 	kept = x;
 	(void)kept;
-	return cpu_sec() - begin;
+	return np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - begin;
 }
 
-static int compare(const void *a, const void *b)
+int bench_by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -68,7 +60,7 @@ double bench_baseline(void)
 	sec[n++ % MOST] = baseline();
 	used = n < MOST ? n : MOST;
 	memcpy(sorted, sec, used * sizeof(*sec));
-	qsort(sorted, used, sizeof(*sorted), compare);
+	qsort(sorted, used, sizeof(*sorted), bench_by_size);
 	return sorted[used / 2];
 }
 

@@ -22,4 +22,7 @@ double bench_baseline(void);
  */
 bool bench_within(const char *what, double cpu_sec, double baselines);
 
+/* Compares two numbers, for qsort(3). */
+int bench_by_size(const void *a, const void *b);
+
 #endif

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "np_clock.h"
 #include "np_snapshot.h"
 
 const struct bench_mix bench_mixes[] = {
@@ -32,18 +32,10 @@ uint32_t bench_below(uint32_t n)
 	return (uint32_t)(bench_random() * n);
 }
 
-static double clock_sec(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 struct bench_span bench_now(void)
 {
-	return (struct bench_span){ clock_sec(CLOCK_MONOTONIC),
-				    clock_sec(CLOCK_THREAD_CPUTIME_ID) };
+	return (struct bench_span){ np_clock_sec(CLOCK_MONOTONIC),
+				    np_clock_sec(CLOCK_THREAD_CPUTIME_ID) };
 }
 
 struct bench_span bench_since(struct bench_span begin)

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "np_clock.h"
 #include "np_hostlist.h"
 #include "np_slurm_compat.h"
 
@@ -23,14 +23,6 @@ struct result {
 	double sec;
 	long names, kib; /* kib: growth of the largest resident set */
 };
-
-static double cpu_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* As who reads lists of users does: NP_HOSTLIST_MAX names are enough. */
 static int count(void *n, const char *name)
@@ -77,10 +69,10 @@ static void measure(long (*read_list)(const char *), const char *list, int to)
 
 	setrlimit(RLIMIT_CPU, &limit);
 	getrusage(RUSAGE_SELF, &before);
-	start = cpu_sec();
+	start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID);
 	for (int i = 0; i < REPEATS; i++)
 		r.names = read_list(list);
-	r.sec = (cpu_sec() - start) / REPEATS;
+	r.sec = (np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - start) / REPEATS;
 	getrusage(RUSAGE_SELF, &after);
 	r.kib = after.ru_maxrss - before.ru_maxrss;
 	_exit(write(to, &r, sizeof(r)) != sizeof(r));

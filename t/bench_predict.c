@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "bench_baseline.h"
+#include "np_clock.h"
 #include "np_predict.h"
 
 #define LEVELS 40
@@ -51,14 +51,6 @@ static struct np_fabric fabric = {
 	.pairs = pairs,
 	.sharing = { { 4, 1, 0.05 }, { 4, 0.8, 0.05 }, { 4, 0.2, 0.05 } },
 };
-
-static double now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double uniform(void)
 {
@@ -129,16 +121,9 @@ static void make_up(void)
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median(double *v, size_t n)
 {
-	qsort(v, n, sizeof(*v), compare);
+	qsort(v, n, sizeof(*v), bench_by_size);
 	return v[n / 2];
 }
 
@@ -166,11 +151,11 @@ static double one_of(struct np_predictor *p, size_t i)
 	size_t v = i % PROGRAMS, c = (i * 7 + 1) % PROGRAMS;
 	struct np_err err = NP_ERR_INIT;
 	struct np_prediction out;
-	double start = now_sec();
+	double start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID);
 
 	if (np_predict(p, list[v], &list[c], 1, NP_SCOPE_LEAF, &out, &err))
 		die("a pair", &err);
-	return now_sec() - start;
+	return np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - start;
 }
 
 /*
@@ -202,13 +187,13 @@ static void singles(size_t replicates, size_t n, double *first, double *to)
 static double matrix_of(size_t m, size_t replicates)
 {
 	struct np_err err = NP_ERR_INIT;
-	double start = now_sec();
+	double start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID);
 	struct np_predictor *p = predictor(m, replicates);
 
 	if (np_predict_matrix(p, list, PROGRAMS, NP_SCOPE_LEAF, all, rc, &err))
 		die(model[m], &err);
 	np_predictor_free(p);
-	return now_sec() - start;
+	return np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - start;
 }
 
 static void matrices(size_t replicates, double *to)

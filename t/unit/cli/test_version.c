@@ -1,6 +1,7 @@
 /* Versions of Slurm, and programs that are run. */
 #include "t.h"
 #include "cli_check.h"
+#include "np_clock.h"
 #include "np_loader.h"
 
 #include <errno.h>
@@ -8,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 static const struct {
 	const char *name, *text;
@@ -82,14 +81,6 @@ T_TEST("programs are run without a shell")
 				   ""));
 }
 
-static double now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 T_TEST("a program that hangs is ended")
 {
 	static const char *const scripts[] = {
@@ -100,12 +91,12 @@ T_TEST("a program that hangs is ended")
 	char buf[64];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(scripts); i++) {
-		double begin = now_sec();
+		double begin = np_mono_sec();
 
 		T_ROW(scripts[i],
 		      cli_spawn((char *[]){ "sh", "-c", (char *)scripts[i],
 					    NULL },
 				0.2, buf, sizeof(buf)) == -ETIMEDOUT);
-		T_ROW(scripts[i], now_sec() - begin < 50);
+		T_ROW(scripts[i], np_mono_sec() - begin < 50);
 	}
 }

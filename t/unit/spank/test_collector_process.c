@@ -1,4 +1,5 @@
 #include "t.h"
+#include "np_clock.h"
 #include "np_launch.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define START_MS 60000
@@ -36,18 +36,10 @@ static int start(struct np_collector_proc *a, const char *script)
 	return start_with(a, script, -1, START_MS, NULL);
 }
 
-static double now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 T_TEST("srun and collector talk both ways")
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
-	double begin_sec = now_sec();
+	double begin_sec = np_mono_sec();
 	char script[PATH_MAX + 256], saved[PATH_MAX];
 	int status = 0;
 
@@ -61,7 +53,7 @@ T_TEST("srun and collector talk both ways")
 	T_CHECK(np_collector_wait_ready(&a, START_MS) == 0);
 	np_collector_end(&a, 3, START_MS);
 	T_CHECK(!access(saved, F_OK)); /* srun waited for that ... */
-	T_CHECK(now_sec() - begin_sec < START_MS / 1000); /* not longer */
+	T_CHECK(np_mono_sec() - begin_sec < START_MS / 1000); /* not longer */
 	T_CHECK(a.fd == -1); /* the end of file ends cat */
 	T_CHECK(wait(&status) > 0 && WEXITSTATUS(status) == 3);
 }
@@ -89,9 +81,9 @@ T_TEST("srun waits no longer than it may")
 
 	T_CHECK(start(&a, "cat") == 0);
 	T_CHECK(np_collector_wait_ready(&a, 30) == -ETIMEDOUT);
-	begin_sec = now_sec();
+	begin_sec = np_mono_sec();
 	np_collector_end(&a, 0, 30);
-	T_CHECK(now_sec() - begin_sec < START_MS / 1000);
+	T_CHECK(np_mono_sec() - begin_sec < START_MS / 1000);
 	wait(NULL);
 }
 
@@ -155,9 +147,9 @@ T_TEST("srun does not wait for a file system that hangs, nor is anything left "
 	T_CHECK(pthread_atfork(NULL, NULL, after_fork) == 0);
 	hangs = 1;
 	alarm(60); /* the suite ends where nothing else ends the wait */
-	begin_sec = now_sec();
+	begin_sec = np_mono_sec();
 	T_CHECK(start_with(&a, "exit 0", -1, 200, &err) == -ETIMEDOUT);
-	T_CHECK(now_sec() - begin_sec < 30);
+	T_CHECK(np_mono_sec() - begin_sec < 30);
 	alarm(0);
 	hangs = 0;
 	T_ROW(err.text,

@@ -11,6 +11,7 @@
 #include <coin/Clp_C_Interface.h>
 
 #include "bench_pass.h"
+#include "np_clock.h"
 
 /*
  * Columns for the times of n vertices, of which the last may be at most ns, and
@@ -64,14 +65,15 @@ static struct bench_solved solve(const struct np_compact *c, double ns,
 		}
 	start[n] = (int)at;
 	Clp_addRows(clp, (int)n, low, high, start, col, value);
-	began = bench_cpu_sec();
+	began = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID);
 	limit.rlim_cur = (rlim_t)ceil(began + max_sec);
 	limit.rlim_max = limit.rlim_cur + 1;
 	setrlimit(RLIMIT_CPU, &limit);
 	Clp_dual(clp, 0);
 	/* Nothing is freed, because this runs in a process of its own. */
 	return (struct bench_solved){ Clp_getColSolution(clp)[X],
-				      bench_cpu_sec() - began,
+				      np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) -
+					      began,
 				      Clp_status(clp) == 0 };
 }
 

@@ -1,4 +1,5 @@
 #include "bench_pass.h"
+#include "np_clock.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -6,21 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #define READ_BYTES ((size_t)1 << 27)
 #define COPIES_BYTES 4e6
 #define MAX_COPIES 128
 #define AHEAD 128 /* prefetch distance */
 #define ROUNDS 15
-
-double bench_cpu_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 long bench_peak_bytes(void)
 {
@@ -47,7 +39,8 @@ static volatile double keep;
  */
 static double read_all(const double *a, size_t n)
 {
-	double start = bench_cpu_sec(), s0 = 0, s1 = 0, s2 = 0, s3 = 0, sec;
+	double start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID), s0 = 0, s1 = 0,
+	       s2 = 0, s3 = 0, sec;
 
 	/* Several sums, because each addition waits for the one before. */
 	for (size_t i = 0; i < n; i += 4) {
@@ -57,7 +50,7 @@ static double read_all(const double *a, size_t n)
 		s2 += a[i + 2];
 		s3 += a[i + 3];
 	}
-	sec = bench_cpu_sec() - start;
+	sec = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - start;
 	keep = s0 + s1 + s2 + s3;
 	return sec;
 }
@@ -120,21 +113,22 @@ static void free_copies(struct copies *k)
 
 static double one_sec(struct copies *k, const struct np_pass *p)
 {
-	double start = bench_cpu_sec();
+	double start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID);
 
 	for (size_t i = 0; i < k->n; i++)
 		keep = np_pass(&k->c[i], p, k->room[i]).t;
-	return (bench_cpu_sec() - start) / (double)k->n;
+	return (np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - start) / (double)k->n;
 }
 
 static double four_sec(struct copies *k)
 {
 	const double x[NP_PASS_TIMES] = { 3000, 4000, 5000, 6000 };
-	double start = bench_cpu_sec(), out[NP_PASS_TIMES];
+	double start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID),
+	       out[NP_PASS_TIMES];
 
 	for (size_t i = 0; i < k->n; i++)
 		np_pass_times(&k->c[i], x, k->room[i], out);
-	return (bench_cpu_sec() - start) / (double)k->n;
+	return (np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - start) / (double)k->n;
 }
 
 /* Minimum times, measured alternately, because others use the memory too. */

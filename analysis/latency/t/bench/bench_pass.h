@@ -16,9 +16,6 @@ struct bench_pass {
 
 struct bench_pass bench_pass(struct np_tolerance *t);
 
-/* Processor time of this process. */
-double bench_cpu_sec(void);
-
 /* Most memory that this process has had. */
 long bench_peak_bytes(void);
 

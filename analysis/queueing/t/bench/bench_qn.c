@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "np_clock.h"
 #include "np_qn.h"
 #include "np_rng.h"
 
@@ -53,14 +53,6 @@ static void make(struct bench *b, struct np_rng *r, size_t classes,
 	}
 }
 
-static double cpu_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static double peak_mb(void)
 {
 	struct rusage u;
@@ -84,10 +76,10 @@ static double timed(const char *what, const struct bench *b,
 		    np_qn_method *method)
 {
 	struct np_qn_solution s;
-	double sec = cpu_sec(), before = peak_mb();
+	double sec = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID), before = peak_mb();
 
 	solve(b, method, &s);
-	sec = cpu_sec() - sec;
+	sec = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - sec;
 	printf("%-56s %7.3f s %7.1f MB\n", what, sec, peak_mb() - before);
 	np_qn_solution_free(&s);
 	return sec;

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "np_clock.h"
 #include "np_replay.h"
 
 #define NODES 12
@@ -14,14 +14,6 @@
 #define REPEATS 5
 
 static const struct np_sharing_param param = NP_SHARING_DEFAULTS;
-
-static double now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void die(const char *what, const struct np_err *err)
 {
@@ -49,11 +41,12 @@ static double penalties(const struct np_sharing_model *m, double *most)
 	struct np_err err = NP_ERR_INIT;
 
 	for (int r = 0; r < REPEATS; r++) {
-		double start = now_sec();
+		double start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID);
 
 		if (np_sharing_static(m, &param, c, n, NODES, p, &err))
 			die(m->name, &err);
-		best = fmin(best, now_sec() - start);
+		best = fmin(best,
+			    np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - start);
 	}
 	*most = 0;
 	for (size_t i = 0; i < n; i++)
@@ -171,10 +164,10 @@ static void play(size_t k)
 	for (uint32_t t = 0; t < programs[k].tasks; t++)
 		node_of[t] = t;
 	net.param.fabric = programs[k].fabric;
-	start = now_sec();
+	start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID);
 	if (np_replay_run(&net, &job, 1, false, &n_events, &err))
 		die(programs[k].name, &err);
-	start = now_sec() - start;
+	start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - start;
 	printf("%-34s %-11s %9llu %8.3f s %9.0f\n", programs[k].name,
 	       programs[k].model, (unsigned long long)n_events, start,
 	       (double)n_events / start);
@@ -198,11 +191,11 @@ static double come_and_go(size_t n, uint32_t nodes)
 			nodes;
 		sec[n + i] = 1 + (double)(seed >> 52);
 	}
-	start = now_sec();
+	start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID);
 	if (np_sharing_dynamic(np_sharing_find("maxmin", NULL), &param, c, sec,
 			       sec + n, n, nodes, sec + 2 * n, &err))
 		die("transfers", &err);
-	start = now_sec() - start;
+	start = np_clock_sec(CLOCK_PROCESS_CPUTIME_ID) - start;
 	free(c);
 	free(sec);
 	return start;
