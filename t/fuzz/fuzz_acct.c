@@ -4,7 +4,6 @@
  * compared, laid next to its neighbours and blamed.  The same text as a file of
  * rails is refused with a line or taken, each line with all of its fields.
  */
-#include <math.h>
 #include <string.h>
 
 #include "fuzz/fuzz.h"

@@ -13,8 +13,6 @@
 
 #include "fuzz/fuzz.h"
 #include "np_apply.h"
-#include "np_bits.h"
-#include "np_ctl.h"
 #include "np_shared.h"
 #include "some_slurm.h"
 

@@ -3,7 +3,6 @@
  * line or taken; what is taken can be computed with, and written and read
  * again.
  */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

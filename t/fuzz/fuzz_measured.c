@@ -3,11 +3,9 @@
  * pairs refuses them with a line or takes them; what it takes can be predicted
  * from, or is refused with a line then.  The reader of calibrations likewise.
  */
-#include <math.h>
 
 #include "fuzz/fuzz.h"
 #include "np_evaluate.h"
-#include "np_fabric_store.h"
 
 /* Models that between them use all there is. */
 static const char *const model[] = { "ensemble", "mixture", "queue", "mutual",

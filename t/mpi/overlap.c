@@ -7,7 +7,6 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define TIMES 41
 #define PAUSE_SEC 0.02 /* computed, or slept; longer than any delay here */

@@ -1,7 +1,6 @@
 #include "some_exchange.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #define N SOME_EXCHANGE_RANKS
 #define NODES_MAX 1024

@@ -1,12 +1,10 @@
 #include "t.h"
 #include "np_tolerance_impl.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "np_tolerance.h"
-#include "some_goal.h"
 #include "some_graph.h"
 
 /* Equal except for rounding. */

@@ -3,7 +3,6 @@
 #include "some_network.h"
 
 #include <errno.h>
-#include <math.h>
 
 T_TEST("throughputs of random networks are within the bounds")
 {

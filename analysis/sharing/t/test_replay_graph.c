@@ -3,8 +3,6 @@
 #include "np_graph.h"
 #include "np_replay.h"
 
-#include <math.h>
-
 /*
  * Rank 0 sends while it computes for 4 s; rank 1 receives from any rank, then
  * computes for 1 s.

@@ -3,7 +3,6 @@
 #include "np_replay.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,12 +3,10 @@
 #include "np_option.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* clang-format off */
 static const struct {

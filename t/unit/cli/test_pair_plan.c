@@ -2,7 +2,6 @@
 #include "t.h"
 #include "cli_pair_plan.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

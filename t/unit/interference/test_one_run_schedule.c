@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NONE NP_INTERVAL_NO_LEVEL
 #define LEVELS 8

@@ -2,7 +2,6 @@
 #include "np_planner.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define MAX 6
 

@@ -3,7 +3,6 @@
 #include "np_store_reader.h"
 #include "some_slurm.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

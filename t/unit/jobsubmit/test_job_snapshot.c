@@ -1,12 +1,8 @@
 #include "t.h"
-#include "np_bits.h"
-#include "np_ctl.h"
 #include "some_slurm.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What a job is like, for a table. */
 #define SET(name, ...) \

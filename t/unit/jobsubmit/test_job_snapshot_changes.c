@@ -1,6 +1,5 @@
 /* A snapshot: what others made of the jobs that were changed. */
 #include "t.h"
-#include "np_ctl.h"
 #include "some_slurm.h"
 
 #define LATER (SOME_NOW + 60)

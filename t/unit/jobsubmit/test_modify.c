@@ -1,5 +1,4 @@
 #include "t.h"
-#include "np_ctl.h"
 #include "np_shared.h"
 #include "some_slurm.h"
 

@@ -1,4 +1,3 @@
-#include "np_ctl.h"
 #include "some_stage.h"
 
 #define BEGIN (SOME_NOW + 5)

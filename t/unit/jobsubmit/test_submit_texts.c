@@ -1,5 +1,4 @@
 /* Submissions: the names they use, texts of Slurm and for its log. */
-#include "np_ctl.h"
 #include "some_stage.h"
 
 #define NOT_AUTHORISED \

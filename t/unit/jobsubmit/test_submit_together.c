@@ -1,6 +1,5 @@
 /* Submissions at the same time, and while the deciding thread works. */
 #include "np_clock.h"
-#include "np_ctl.h"
 #include "some_stage.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 #include "t.h"
-#include "np_bits.h"
 #include "np_snapshot.h"
 
 #include <errno.h>

@@ -6,7 +6,6 @@
 
 #include "alloc.h"
 #include "np_picture.h"
-#include "some_figure.h"
 
 /* clang-format off */
 static const struct {

@@ -1,7 +1,6 @@
 #include "t.h"
 #include "np_helper.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

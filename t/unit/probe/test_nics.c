@@ -2,7 +2,6 @@
 #include "np_clock.h"
 #include "np_nics.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

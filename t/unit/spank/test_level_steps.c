@@ -2,7 +2,6 @@
 #include "t.h"
 #include "np_agents.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define PATIENCE 30000 /* naps: a minute, on a busy machine */
 

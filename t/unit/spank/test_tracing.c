@@ -2,7 +2,6 @@
 #include "np_tracing.h"
 
 #include <elf.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 #include "t.h"
 #include "np_ranks.h"
 
-#include <math.h>
 #include <string.h>
 
 #define MOST 60

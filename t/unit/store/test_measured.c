@@ -1,5 +1,4 @@
 #include "t.h"
-#include "np_fabric_store.h"
 #include "np_measured.h"
 
 #include <errno.h>

@@ -5,11 +5,9 @@
  */
 #include "t.h"
 #include "np_evaluate.h"
-#include "np_queue.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <json-c/json.h>
 

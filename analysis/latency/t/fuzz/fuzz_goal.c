@@ -2,7 +2,6 @@
  * Graphs from untrusted files, and what is computed from them. A graph that was
  * read can be written, and is unchanged when read again.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -2,7 +2,6 @@
  * Untrusted traces, binary or of liballprof depending on the first bytes: reads
  * those of two ranks and makes their graph.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -3,7 +3,6 @@
  * message or accepts it; what it accepts has penalties, or is then rejected
  * with a message.
  */
-#include <math.h>
 
 #include "fuzz/fuzz.h"
 #include "np_scheme.h"
