@@ -250,12 +250,11 @@ static int lookup_respond(struct np_data *data, double *y)
 	return 0;
 }
 
-static int lookup_combine(struct np_data *data, const double *x,
-			  const double *y, double *log_slow)
+static double lookup_combine(struct np_data *data, const double *x,
+			     const double *y)
 {
 	(void)data;
-	*log_slow = y[(size_t)x[0]];
-	return 0;
+	return y[(size_t)x[0]];
 }
 
 /*
@@ -300,15 +299,15 @@ static int queue_respond(struct np_data *data, double *y)
 				 data->err);
 }
 
-static int queue_combine(struct np_data *data, const double *x, const double *y,
-			 double *log_slow)
+static double queue_combine(struct np_data *data, const double *x,
+			    const double *y)
 {
 	bool outside = false;
+	double slow = np_curve_at(y, x[0], &outside);
 
-	*log_slow = log1p(np_curve_at(y, x[0], &outside));
 	if (outside)
 		data->flags |= NP_PRED_BEYOND;
-	return 0;
+	return log1p(slow);
 }
 
 /*
@@ -401,11 +400,10 @@ static int mixture_respond(struct np_data *data, double *y)
 	return 0;
 }
 
-static int mixture_combine(struct np_data *data, const double *x,
-			   const double *y, double *log_slow)
+static double mixture_combine(struct np_data *data, const double *x,
+			      const double *y)
 {
-	*log_slow = weights_combine(data, NP_AVERAGE_HARMONIC, x, y);
-	return 0;
+	return weights_combine(data, NP_AVERAGE_HARMONIC, x, y);
 }
 
 /*
@@ -705,11 +703,10 @@ static int victim_respond(struct np_data *data, double *y)
 	return respond(data, 0, y);
 }
 
-static int victim_combine(struct np_data *data, const double *x,
-			  const double *y, double *log_slow)
+static double victim_combine(struct np_data *data, const double *x,
+			     const double *y)
 {
-	*log_slow = np_lanes_dot(x, y, data->fabric->n_levels);
-	return 0;
+	return np_lanes_dot(x, y, data->fabric->n_levels);
 }
 
 /* x: weights of cross (n + 1), then the unexplained impact on levels (n). */
@@ -745,11 +742,10 @@ static int twosided_respond(struct np_data *data, double *y)
 }
 
 /* Both dot products in one, since their operands are adjacent. */
-static int twosided_combine(struct np_data *data, const double *x,
-			    const double *y, double *log_slow)
+static double twosided_combine(struct np_data *data, const double *x,
+			       const double *y)
 {
-	*log_slow = np_lanes_dot(x + 1, y, 2 * data->fabric->n_levels);
-	return 0;
+	return np_lanes_dot(x + 1, y, 2 * data->fabric->n_levels);
 }
 
 #define CLOSE 1e-8 /* relative step at which Newton's method stops */
@@ -877,27 +873,22 @@ static int mutual_respond(struct np_data *data, double *y)
 	return both_sides(&as_co, &as_victim, y);
 }
 
-static int mutual_combine_both(struct np_data *data, const double *x,
-			       const double *y, double log_slow[2])
+static void mutual_combine_both(struct np_data *data, const double *x,
+				const double *y, double log_slow[2])
 {
 	size_t side = 2 * data->fabric->n_levels + 1;
-	double z = 0, z_other = 0;
-	int rc = twosided_combine(data, x, y + side, &z);
 
-	if (!rc)
-		rc = twosided_combine(data, y, x + side, &z_other);
-	np_slowdowns_together(z, z_other, log_slow);
-	return rc;
+	np_slowdowns_together(twosided_combine(data, x, y + side),
+			      twosided_combine(data, y, x + side), log_slow);
 }
 
-static int mutual_combine(struct np_data *data, const double *x,
-			  const double *y, double *log_slow)
+static double mutual_combine(struct np_data *data, const double *x,
+			     const double *y)
 {
 	double both[2];
-	int rc = mutual_combine_both(data, x, y, both);
 
-	*log_slow = both[0];
-	return rc;
+	mutual_combine_both(data, x, y, both);
+	return both[0];
 }
 
 /*
@@ -944,12 +935,12 @@ static void ensemble_members(struct np_data *data, const double *x,
 
 	out[0] = weights_combine(data, NP_AVERAGE_HARMONIC, x, y + 2 * n);
 	out[1] = weights_combine(data, NP_AVERAGE_LOG, x + 3 * n + 1, y);
-	victim_combine(data, x + 2 * n + 1, y + 3 * n, &out[2]);
-	twosided_combine(data, x, y, &out[3]);
+	out[2] = victim_combine(data, x + 2 * n + 1, y + 3 * n);
+	out[3] = twosided_combine(data, x, y);
 }
 
-static int ensemble_combine(struct np_data *data, const double *x,
-			    const double *y, double *log_slow)
+static double ensemble_combine(struct np_data *data, const double *x,
+			       const double *y)
 {
 	const double *weight = data->ensemble;
 	double member[NP_MODEL_MEMBERS], sum = 0;
@@ -959,8 +950,7 @@ static int ensemble_combine(struct np_data *data, const double *x,
 	ensemble_members(data, x, y, member);
 	for (size_t i = 0; i < NP_MODEL_MEMBERS; i++)
 		sum += weight[i] * member[i];
-	*log_slow = sum;
-	return 0;
+	return sum;
 }
 
 /*
@@ -1065,8 +1055,8 @@ static int tolerance_respond(struct np_data *data, double *y)
 		       np_errf(data->err, -ENODATA, "a level has no trace");
 }
 
-static int tolerance_combine(struct np_data *data, const double *x,
-			     const double *y, double *log_slow)
+static double tolerance_combine(struct np_data *data, const double *x,
+				const double *y)
 {
 	double speed = 0;
 
@@ -1074,8 +1064,7 @@ static int tolerance_combine(struct np_data *data, const double *x,
 	for (size_t i = 0; i < NP_TOLERANCE_QUANTILES; i++)
 		speed += 1 / np_response_at(data->victim->response, x[i],
 					    x[NP_TOLERANCE_QUANTILES]);
-	*log_slow = -log(speed / NP_TOLERANCE_QUANTILES);
-	return 0;
+	return -log(speed / NP_TOLERANCE_QUANTILES);
 }
 
 static int zero_describe(struct np_data *data, double *x)
@@ -1085,11 +1074,10 @@ static int zero_describe(struct np_data *data, double *x)
 	return 0;
 }
 
-static int zero_combine(struct np_data *data, const double *x, const double *y,
-			double *log_slow)
+static double zero_combine(struct np_data *data, const double *x,
+			   const double *y)
 {
 	(void)data, (void)x, (void)y;
-	*log_slow = 0;
 	return 0;
 }
 

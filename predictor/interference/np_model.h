@@ -203,9 +203,8 @@ struct np_model {
 	/* Prepare the response of v->victim in y. Must not use v->co. */
 	int (*respond)(struct np_data *v, double *y);
 
-	/* Set *log_slow to log(1 + slowdown), finite, from x and y. */
-	int (*combine)(struct np_data *v, const double *x, const double *y,
-		       double *log_slow);
+	/* Return log(1 + slowdown), finite, from x and y. */
+	double (*combine)(struct np_data *v, const double *x, const double *y);
 
 	/* Number of doubles in x and in y: per_level * n_levels + fixed. */
 	size_t per_level, fixed;
@@ -216,8 +215,8 @@ struct np_model {
 	 * must use the same numbers for x and y of a program whenever row and
 	 * col are equal. NULL if not supported.
 	 */
-	int (*combine_both)(struct np_data *v, const double *x, const double *y,
-			    double *log_slow);
+	void (*combine_both)(struct np_data *v, const double *x,
+			     const double *y, double *log_slow);
 	/*
 	 * For a model that averages NP_MODEL_MEMBERS others: the log(1 +
 	 * slowdown) of each. v->ensemble holds two sets of weights, the first

@@ -1621,11 +1621,11 @@ static void find_model_errors(struct np_predictor *predictor, enum np_side side,
 			continue; /* the program was not measured with it */
 		input.n_co = n_co;
 		memcpy(z, term->z, sizeof(z)); /* initial guess: all levels */
-		if (term_compute(predictor, side, program, &input, z, true) ||
-		    predictor->model->combine(
-			    &input, side == NP_VICTIM ? level : z,
-			    side == NP_VICTIM ? z : level, &log_slow))
+		if (term_compute(predictor, side, program, &input, z, true))
 			continue;
+		log_slow = predictor->model->combine(
+			&input, side == NP_VICTIM ? level : z,
+			side == NP_VICTIM ? z : level);
 		if (side == NP_VICTIM)
 			term_add_error(term, program->log_curve[k], log_slow,
 				       level_terms->flags[k]);
@@ -1964,10 +1964,10 @@ static void range_without_levels(struct np_predictor *predictor,
 		if (!co_term->has_less[i] || !victim_term->has_less[i])
 			continue;
 		set_inputs(predictor, victim, 0, co, 0, n_co, &input);
-		if (predictor->model->combine(
-			    &input, co_term->less + i * predictor->dim,
-			    victim_term->less + i * predictor->dim, &z) ||
-		    !isfinite(z))
+		z = predictor->model->combine(
+			&input, co_term->less + i * predictor->dim,
+			victim_term->less + i * predictor->dim);
+		if (!isfinite(z))
 			continue;
 		z = expm1(apply_sharing(z, kappa, &ignored));
 		out->low = fmin(out->low, z); /* fmin() ignores NaN */
@@ -2008,21 +2008,21 @@ static void apply_sharing_to_all(struct np_predictor *predictor,
 }
 
 /* Join sample s of the victim's term with sample r of the co-runner's. */
-static int prepared_combine(struct np_predictor *predictor,
-			    const struct np_prepared *victim, size_t s,
-			    const struct np_prepared *co, size_t r, size_t n_co,
-			    double *log_slow, unsigned *flags)
+static double prepared_combine(struct np_predictor *predictor,
+			       const struct np_prepared *victim, size_t s,
+			       const struct np_prepared *co, size_t r,
+			       size_t n_co, unsigned *flags)
 {
 	struct np_data input;
-	int rc;
+	double log_slow;
 
 	set_inputs(predictor, victim, s, co, r, n_co, &input);
 	input.flags = *flags;
-	rc = predictor->model->combine(
+	log_slow = predictor->model->combine(
 		&input, co->term[NP_CO].z + r * predictor->dim,
-		victim->term[NP_VICTIM].z + s * predictor->dim, log_slow);
+		victim->term[NP_VICTIM].z + s * predictor->dim);
 	*flags = input.flags;
-	return rc;
+	return log_slow;
 }
 
 /* Set in *out which data the prediction uses. */
@@ -2184,14 +2184,13 @@ static bool is_wide(const struct np_prediction *out)
 static int prepared_prediction(struct np_predictor *predictor,
 			       const struct np_prepared *victim,
 			       const struct np_prepared *co, size_t n_co,
-			       enum np_scope scope, int rc, double *z,
+			       enum np_scope scope, double *z,
 			       struct np_prediction *out, struct np_err *err)
 {
 	struct range less;
 
-	if (rc || !isfinite(z[0]))
-		return np_errf(err, rc ? rc : -EDOM,
-			       "%s with %s: model %s has no answer",
+	if (!isfinite(z[0]))
+		return np_errf(err, -EDOM, "%s with %s: model %s has no answer",
 			       victim->app->name, co->app->name,
 			       predictor->model->name);
 	set_data_used(predictor, victim, co, out);
@@ -2244,14 +2243,14 @@ static int prepared_pair(struct np_predictor *predictor,
 		return rc;
 	*out = (struct np_prediction){ .low = NAN, .high = NAN };
 	out->flags = flags_of(predictor, victim, co);
-	for (size_t r = 0; !rc && r < predictor->fabric.n; r++) {
+	for (size_t r = 0; r < predictor->fabric.n; r++) {
 		unsigned ignored = out->flags;
 
-		rc = prepared_combine(predictor, victim, r, co, r, n_co, &z[r],
-				      r ? &ignored : &out->flags);
+		z[r] = prepared_combine(predictor, victim, r, co, r, n_co,
+					r ? &ignored : &out->flags);
 	}
-	return prepared_prediction(predictor, victim, co, n_co, scope, rc, z,
-				   out, err);
+	return prepared_prediction(predictor, victim, co, n_co, scope, z, out,
+				   err);
 }
 
 /*
@@ -2266,7 +2265,6 @@ static bool prepared_both(struct np_predictor *predictor, struct np_prepared *a,
 			     *victim_term = &a->term[NP_VICTIM];
 	const struct np_level_use *back = &a->term[NP_CO].use;
 	double *z = predictor->predictions, *z_back = z + predictor->fabric.n;
-	int combined = 0;
 
 	if (!predictor->model->combine_both ||
 	    make_terms(predictor, a, b, 1, NULL) ||
@@ -2274,12 +2272,12 @@ static bool prepared_both(struct np_predictor *predictor, struct np_prepared *a,
 	    !np_levels_equal(&co_term->use.row, &back->col) ||
 	    !np_levels_equal(&co_term->use.col, &back->row))
 		return false;
-	for (size_t r = 0; !combined && r < predictor->fabric.n; r++) {
+	for (size_t r = 0; r < predictor->fabric.n; r++) {
 		double both[2];
 		struct np_data input;
 
 		set_inputs(predictor, a, r, b, r, 1, &input);
-		combined = predictor->model->combine_both(
+		predictor->model->combine_both(
 			&input, co_term->z + r * predictor->dim,
 			victim_term->z + r * predictor->dim, both);
 		z[r] = both[0];
@@ -2288,10 +2286,9 @@ static bool prepared_both(struct np_predictor *predictor, struct np_prepared *a,
 	*out[0] = *out[1] = (struct np_prediction){ .low = NAN, .high = NAN };
 	out[0]->flags = flags_of(predictor, a, b);
 	out[1]->flags = flags_of(predictor, b, a);
-	rc[0] = prepared_prediction(predictor, a, b, 1, scope, combined, z,
-				    out[0], NULL);
-	rc[1] = prepared_prediction(predictor, b, a, 1, scope, combined, z_back,
-				    out[1], NULL);
+	rc[0] = prepared_prediction(predictor, a, b, 1, scope, z, out[0], NULL);
+	rc[1] = prepared_prediction(predictor, b, a, 1, scope, z_back, out[1],
+				    NULL);
 	return true;
 }
 
@@ -2320,11 +2317,10 @@ static double resample(struct next_task *task, bool victim)
 	unsigned ignored = 0;
 
 	for (size_t r = 0; r < task->n; r++)
-		if (prepared_combine(task->predictor, task->victim,
-				     victim ? r + 1 : 0, task->co,
-				     victim ? 0 : r + 1, task->n_co,
-				     &task->z[r], &ignored))
-			return 0;
+		task->z[r] = prepared_combine(task->predictor, task->victim,
+					      victim ? r + 1 : 0, task->co,
+					      victim ? 0 : r + 1, task->n_co,
+					      &ignored);
 	return gsl_stats_variance(task->z, 1, task->n);
 }
 
