@@ -357,10 +357,10 @@ static void prune_traces(int dir, unsigned keep)
 }
 
 /*
- * Find the path of a program's directory, as the program may have a /tmp of its
- * own. It waits for us, so it is still the process that connected.
+ * Find the root directory of a program, as it may have a /tmp of its own. It
+ * waits for us, so it is still the process that connected.
  */
-static void path_of_peer(int conn, const char *dir, char path[PATH_MAX])
+static void root_of_peer(int conn, char *root, size_t size)
 {
 	char link[64], own[64] = "", its[64] = "";
 	struct ucred peer = { 0 };
@@ -372,10 +372,9 @@ static void path_of_peer(int conn, const char *dir, char path[PATH_MAX])
 	same = readlink("/proc/self/ns/mnt", own, sizeof(own) - 1) <= 0 ||
 	       readlink(link, its, sizeof(its) - 1) <= 0 || !strcmp(own, its);
 	if (same)
-		snprintf(path, PATH_MAX, "%s", dir);
+		snprintf(root, size, "/");
 	else
-		snprintf(path, PATH_MAX, "/proc/%ld/root%s", (long)peer.pid,
-			 dir);
+		snprintf(root, size, "/proc/%ld/root", (long)peer.pid);
 }
 
 /* Create the file of a trace. Returns a descriptor or -errno. */
@@ -385,13 +384,13 @@ static int open_trace(int conn, char *const field[])
 	unsigned rank = (unsigned)strtoul(field[F_RANK], NULL, 10);
 	unsigned keep = (unsigned)strtoul(field[F_KEEP], NULL, 10);
 	mode_t mask = (mode_t)strtoul(field[F_UMASK], NULL, 8) & 0077;
-	char path[PATH_MAX];
+	char root[64];
 	int dir, fd;
 
-	path_of_peer(conn, field[F_DIR], path);
+	root_of_peer(conn, root, sizeof(root));
 	/* In the store, slurmctld's group reads what is in the directories. */
 	umask(sub ? 0027 : mask);
-	dir = np_trace_dir_open(path, sub);
+	dir = np_trace_dir_open(root, field[F_DIR], sub);
 	if (dir < 0)
 		return dir;
 	umask(mask);

@@ -107,7 +107,7 @@ static uint64_t max_bytes(int size)
  */
 static int open_file(const char *dir, const struct np_trace_header *h)
 {
-	int fd = np_trace_dir_open(dir, NULL), rc;
+	int fd = np_trace_dir_open("/", dir, NULL), rc;
 
 	if (fd < 0)
 		return fd;

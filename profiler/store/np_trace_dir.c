@@ -4,23 +4,28 @@
  *	APP/JOB.STEP.trace/rank.N	the file of each rank
  *	APP/JOB.STEP.curve		the analysis (np_trace_analysis.h)
  *
- * After the first directory, which is opened by its path, everything is opened
- * relative to an open directory, so that nobody can replace a part of the path
- * meanwhile.
+ * Every directory is opened relative to an open one, so that nobody can replace
+ * a part of the path meanwhile.
  */
 #include "np_trace_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+/* With O_DIRECTORY, file systems are mounted on demand. */
+#define OPEN_PART (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define MAX_LINKS 40	 /* in a path, as in Linux */
+#define HIDDEN_UID 65534 /* owner that has no name in a user namespace */
 /* Beyond these limits, traces and directories are ignored. */
 #define MAX_TRACES 4096 /* of an application, and of a user */
 #define MAX_SCAN 65536	/* entries read of a directory */
@@ -48,45 +53,185 @@ static int open_subdir(int parent_fd, const char *name)
 	return rc ? rc : fd;
 }
 
-/*
- * Open a directory by its path. A symbolic link at the end of the path is
- * followed only if root or the caller owns it, because in a directory such as
- * /tmp others can make one.
- */
-static int open_top(const char *dir)
-{
-	struct stat st;
-	int fd = open(dir, OPEN_DIR);
+/* ---- following a path ---- */
 
-	if (fd >= 0)
-		return fd;
+/*
+ * A path of which a part has been opened. In a directory such as /tmp, others
+ * can make symbolic links that lead to files of the caller.
+ */
+struct walk {
+	const char *root;    /* where absolute links begin */
+	int fd;		     /* directory reached so far; -1: none */
+	char rest[PATH_MAX]; /* what follows */
+	unsigned links;	     /* symbolic links followed */
+	bool make;	     /* make the last directory if it is missing */
+};
+
+/* Returns 0 or -errno. */
+static int go_to(struct walk *walk, int fd)
+{
+	if (fd < 0)
+		return -errno;
+	if (walk->fd >= 0)
+		close(walk->fd);
+	walk->fd = fd;
+	return 0;
+}
+
+/* Begin with a path, which is relative to the directory reached so far. */
+static int begin(struct walk *walk, const char *path)
+{
+	size_t len = strlen(path);
+
+	if (len >= sizeof(walk->rest))
+		return -ENAMETOOLONG;
+	memcpy(walk->rest, path, len + 1);
+	if (*path == '/')
+		return go_to(walk, open(walk->root, OPEN_PART & ~O_NOFOLLOW));
+	return walk->fd >= 0 ? 0 : go_to(walk, open(".", OPEN_PART));
+}
+
+/*
+ * Whether a symbolic link in the directory reached so far may be followed: if
+ * root or the caller owns it. In a user namespace, the owner of a link of root
+ * is hidden as that of others is; such a link must be in a directory in which
+ * not everybody can make one.
+ */
+static bool is_trusted(const struct walk *walk, const struct stat *link)
+{
+	struct stat parent;
+
+	return !link->st_uid || link->st_uid == geteuid() ||
+	       (link->st_uid == HIDDEN_UID && !fstat(walk->fd, &parent) &&
+		!(parent.st_mode & S_IWOTH));
+}
+
+/*
+ * Put the target of a link in front of what follows it. Like mkdir(2), a link
+ * at the end of the path does not make its target.
+ */
+static int expand(struct walk *walk, int link)
+{
+	char path[PATH_MAX];
+	ssize_t len = readlinkat(link, "", path, sizeof(path));
+
+	if (len < 0)
+		return -errno;
+	if ((size_t)len + 1 + strlen(walk->rest) >= sizeof(path))
+		return -ENAMETOOLONG;
+	if (!*walk->rest)
+		walk->make = false;
+	path[len] = '/';
+	strcpy(path + len + 1, walk->rest);
+	return begin(walk, path);
+}
+
+/* Follow a symbolic link. -ENOTDIR: it is none, and no directory. */
+static int follow(struct walk *walk, const char *name)
+{
+	int link = openat(walk->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc;
+	struct statfs fs;
+	struct stat st;
+
+	if (link < 0)
+		return -errno;
+	if (fstat(link, &st) || fstatfs(link, &fs))
+		rc = -errno;
+	else if (!S_ISLNK(st.st_mode))
+		rc = -ENOTDIR;
+	else if (!is_trusted(walk, &st) || ++walk->links > MAX_LINKS)
+		rc = -ELOOP;
+	else if (fs.f_type == PROC_SUPER_MAGIC) /* it may be more than text */
+		rc = go_to(walk,
+			   openat(walk->fd, name, OPEN_PART & ~O_NOFOLLOW));
+	else
+		rc = expand(walk, link);
+	close(link);
+	return rc;
+}
+
+/* Open the next directory of a path. */
+static int enter(struct walk *walk, const char *name)
+{
+	int fd = openat(walk->fd, name, OPEN_PART);
+
+	if (fd < 0 && errno == ENOENT && walk->make && !*walk->rest) {
+		if (mkdirat(walk->fd, name, 0777) && errno != EEXIST)
+			return -errno;
+		fd = openat(walk->fd, name, OPEN_PART);
+	}
 	/* With O_DIRECTORY, the error for a symbolic link is ENOTDIR. */
-	if (errno != ELOOP && errno != ENOTDIR)
-		return -errno;
-	if (lstat(dir, &st))
-		return -errno;
-	if (!S_ISLNK(st.st_mode))
-		return -ENOTDIR;
-	if (st.st_uid && st.st_uid != geteuid())
-		return -ELOOP;
-	fd = open(dir, OPEN_DIR & ~O_NOFOLLOW);
+	return fd < 0 && (errno == ENOTDIR || errno == ELOOP) ?
+		       follow(walk, name) :
+		       go_to(walk, fd);
+}
+
+/* Take the next component from the path. Returns false at its end. */
+static bool next_component(struct walk *walk, char name[NAME_MAX + 1], int *rc)
+{
+	char *from = walk->rest + strspn(walk->rest, "/");
+	size_t len = strcspn(from, "/");
+
+	if (len > NAME_MAX)
+		*rc = -ENAMETOOLONG;
+	if (!len || *rc)
+		return false;
+	memcpy(name, from, len);
+	name[len] = '\0';
+	from += len + strspn(from + len, "/");
+	memmove(walk->rest, from, strlen(from) + 1);
+	return true;
+}
+
+/*
+ * Open a directory by its path, and make it if it is missing. Links are followed
+ * if they are trusted.
+ */
+static int open_path(const char *root, const char *dir)
+{
+	struct walk walk = { .root = root, .fd = -1, .make = true };
+	char name[NAME_MAX + 1];
+	int fd = -1, rc = begin(&walk, dir);
+
+	while (!rc && next_component(&walk, name, &rc))
+		rc = enter(&walk, name);
+	if (!rc) {
+		fd = openat(walk.fd, ".", OPEN_DIR);
+		rc = fd < 0 ? -errno : 0;
+	}
+	if (walk.fd >= 0)
+		close(walk.fd);
+	return rc ? rc : fd;
+}
+
+/*
+ * Open users/ of the store. The administrator has chosen the path of the store,
+ * and may have made links in it.
+ */
+static int open_users(const char *root, const char *dir)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s%s", *dir == '/' ? root : "",
+		     dir) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	fd = open(path, OPEN_DIR);
 	return fd < 0 ? -errno : fd;
 }
 
-int np_trace_dir_open(const char *dir, const char *sub)
+/* ---- directories and files of traces ---- */
+
+int np_trace_dir_open(const char *root, const char *dir, const char *sub)
 {
 	char path[PATH_MAX], *rest = path, *name;
 	int fd;
 
-	if (!sub && mkdir(dir, 0777) && errno != EEXIST)
-		return -errno;
-	fd = open_top(dir);
-	if (fd < 0)
-		return fd;
-	if (snprintf(path, sizeof(path), "%s", sub ? sub : "") >= PATH_MAX) {
-		close(fd);
+	if (!sub)
+		return open_path(root, dir);
+	if (snprintf(path, sizeof(path), "%s", sub) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	}
+	fd = open_users(root, dir);
 	while (fd >= 0 && (name = strsep(&rest, "/")))
 		if (*name)
 			fd = open_subdir(fd, name);

@@ -13,16 +13,19 @@
 #define NP_TRACE_SUFFIX ".trace"
 
 /*
- * Open dir, or with sub a directory below it. If dir is a symbolic link, it is
- * followed only if root or the calling user owns it (else -ELOOP).
+ * Open dir, or with sub a directory below it. root: where absolute paths begin,
+ * "/" or that of another process ("/proc/PID/root").
  *
- * sub NULL: make dir if it is missing. Otherwise sub is a relative path, and
- * each of its components is made if it is missing, must belong to the calling
- * user (else -EACCES) and must not be a symbolic link.
+ * sub NULL: make dir if it is missing. Symbolic links in its path are followed
+ * only if root or the calling user owns them (else -ELOOP).
+ *
+ * sub: dir is users/ of the store, which must not be a symbolic link. Each
+ * component of the relative path sub is made if it is missing, must belong to
+ * the calling user (else -EACCES) and must not be a symbolic link.
  *
  * Returns a descriptor, which the caller closes, or -errno.
  */
-int np_trace_dir_open(const char *dir, const char *sub);
+int np_trace_dir_open(const char *root, const char *dir, const char *sub);
 
 /*
  * Create the file of one rank in the open directory of a trace. An existing

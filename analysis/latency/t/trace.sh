@@ -236,6 +236,17 @@ test_a_link_of_somebody_else_is_not_followed() {
 	traced openmpi 2 ./pingpong-openmpi 10 >out 2>err
 	equal "errors by a link of one's own" "$(cat err)" ""
 	equal "written" "$(ls theirs | xargs)" "rank.0 rank.1"
+	ln -s . middle
+	chown -h 20002 middle
+	NETPROF_TRACE=$PWD/middle/new traced openmpi 2 ./pingpong-openmpi 10 \
+		>out 2>err
+	grep -q 'rank 0 is not traced: .*: Too many levels of symbolic links' \
+		err || fail "in the middle: $(cat err)"
+	[ ! -e new ] || fail "written through a link in the middle"
+	chown -h 0 middle
+	NETPROF_TRACE=$PWD/middle/new traced openmpi 2 ./pingpong-openmpi 10 \
+		>out 2>err
+	equal "written through the middle" "$(ls new | xargs)" "rank.0 rank.1"
 }
 
 # A root that has a program and what it needs, and not the library.

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +38,7 @@ static void add_trace(const char *app, const char *name, long sec,
 	int fd, file, of_app;
 
 	snprintf(sub, sizeof(sub), "%u/%s/%s", getuid(), app, name);
-	fd = np_trace_dir_open(users, sub);
+	fd = np_trace_dir_open("/", users, sub);
 	T_CHECK(fd >= 0);
 	file = openat(fd, "rank.0", O_WRONLY | O_CREAT, 0640);
 	T_CHECK(file >= 0 && !close(file));
@@ -136,15 +137,16 @@ T_TEST("links and what others own are left alone")
 	T_CHECK(!np_store_trace(s, getuid(), "a", found, sizeof(found), NULL));
 	T_CHECK(strstr(found, "3.0.trace"));
 	snprintf(sub, sizeof(sub), "%u/a/9.0.trace", getuid());
-	T_CHECK(np_trace_dir_open(users, sub) < 0);
+	T_CHECK(np_trace_dir_open("/", users, sub) < 0);
 	snprintf(path, sizeof(path), "%s/%u/b", users, getuid());
 	T_CHECK(!symlink(elsewhere, path));
 	snprintf(sub, sizeof(sub), "%u/b/1.0.trace", getuid());
-	T_CHECK(np_trace_dir_open(users, sub) < 0);
+	T_CHECK(np_trace_dir_open("/", users, sub) < 0);
 	if (!getuid()) {
 		snprintf(path, sizeof(path), "%s/%u/c", users, getuid());
 		T_CHECK(!mkdir(path, 0777) && !chown(path, 12345, 12345));
-		T_CHECK(np_trace_dir_open(users, "0/c/1.0.trace") == -EACCES);
+		T_CHECK(np_trace_dir_open("/", users, "0/c/1.0.trace") ==
+			-EACCES);
 	}
 	np_store_close(s);
 }
@@ -156,9 +158,100 @@ T_TEST("a directory of one's own is made")
 
 	snprintf(dir, sizeof(dir), "%s/plain", t_tmpdir());
 	for (int i = 0; i < 2; i++) {
-		fd = np_trace_dir_open(dir, NULL);
+		fd = np_trace_dir_open("/", dir, NULL);
 		T_CHECK(fd >= 0 && !close(fd));
 	}
-	T_CHECK(np_trace_dir_open("/proc/none", NULL) < 0);
-	T_CHECK(np_trace_dir_open("/proc/none", "a/b") < 0);
+	T_CHECK(np_trace_dir_open("/", "/proc/none", NULL) < 0);
+	T_CHECK(np_trace_dir_open("/", "/proc/none", "a/b") < 0);
+}
+
+#define OTHER 12345
+
+/* Links in the path of a trace's directory; "real" is a directory. */
+static const struct {
+	const char *name, *link, *target;
+	uid_t owner;
+	const char *path;
+	int want; /* -errno, or 0: path leads to made */
+	const char *made;
+} links[] = {
+	{ "one's own in the middle", "own", "real", 0, "own/t", 0, "real/t" },
+	{ "another user's in the middle", "other", "real", OTHER, "other/t",
+	  -ELOOP, "real/t" },
+	{ "another user's in the middle, of existing directories", "other",
+	  "real", OTHER, "other/deep/t", -ELOOP, "real/deep/t" },
+	{ "another user's at the end", "other", "real", OTHER, "other", -ELOOP,
+	  "real/none" },
+	{ "one's own to another user's", "own", "other/deep", 0, "own/t",
+	  -ELOOP, "real/deep/t" },
+	{ "one's own with .. in it", "real/deep/up", "../../real", 0,
+	  "real/deep/up/t", 0, "real/t" },
+	{ "one's own at the end, to a directory", "own", "real/deep", 0,
+	  "own//", 0, "real/deep" },
+	{ "one's own at the end, to nothing", "own", "real/none", 0, "own",
+	  -ENOENT, "real/none" },
+	{ "a loop", "own", "own", 0, "own/t", -ELOOP, "real/t" },
+	{ "what is no directory", "own", "/proc/version", 0, "own/t", -ENOTDIR,
+	  "real/t" },
+	{ "a hidden owner's", "own", "real", 65534, "own/t", 0, "real/t" },
+	{ "a hidden owner's where everybody may make one", "open/own",
+	  "../real", 65534, "open/own/t", -ELOOP, "real/t" },
+	{ "a missing directory in the middle", "own", "real", 0, "own/a/t",
+	  -ENOENT, "real/a" },
+};
+
+/* Make dir with its directories, and the link of a row. */
+static void make_links(const char *dir, size_t row)
+{
+	char command[1024], link[400];
+
+	snprintf(command, sizeof(command),
+		 "rm -rf %s && mkdir -p %s && cd %s && mkdir -p real/deep && "
+		 "mkdir -m 1777 open && ln -s real other && chown -h %d other",
+		 dir, dir, dir, OTHER);
+	T_CHECK(!system(command));
+	snprintf(link, sizeof(link), "%s/%s", dir, links[row].link);
+	unlink(link);
+	T_CHECK(!symlink(links[row].target, link) &&
+		!lchown(link, links[row].owner, (gid_t)-1));
+}
+
+T_TEST("of links in the path of a trace, only trusted ones are followed")
+{
+	char dir[300], path[400], made[400];
+
+	if (geteuid())
+		return; /* cannot make links of others */
+	snprintf(dir, sizeof(dir), "%s/links", t_tmpdir());
+	for (size_t i = 0; i < NP_ARRAY_SIZE(links); i++) {
+		int fd;
+
+		make_links(dir, i);
+		snprintf(path, sizeof(path), "%s/%s", dir, links[i].path);
+		snprintf(made, sizeof(made), "%s/%s", dir, links[i].made);
+		fd = np_trace_dir_open("/", path, NULL);
+		T_ROW(links[i].name,
+		      links[i].want ? fd == links[i].want : fd >= 0);
+		T_ROW(links[i].name, !links[i].want == !access(made, F_OK));
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+T_TEST("absolute links begin in the root of the traced process")
+{
+	char root[300], path[400];
+	int fd;
+
+	snprintf(root, sizeof(root), "%s/root", t_tmpdir());
+	snprintf(path, sizeof(path), "%s/link", root);
+	T_CHECK(!mkdir(root, 0755) && !symlink("/data", path));
+	snprintf(path, sizeof(path), "%s/data", root);
+	T_CHECK(!mkdir(path, 0755));
+	fd = np_trace_dir_open(root, "/link/t", NULL);
+	T_CHECK(fd >= 0 && !close(fd));
+	snprintf(path, sizeof(path), "%s/data/t", root);
+	T_CHECK(!access(path, F_OK));
+	fd = np_trace_dir_open("/", "/proc/self/root/proc", NULL);
+	T_CHECK(fd >= 0 && !close(fd));
 }
