@@ -382,7 +382,8 @@ $(addprefix $(BUILD)/trace_,time place): $(ANALYSIS_LIBS)
 	$(call link,$(GSL) $(LIBM))
 
 # Loaded into programs that have no sanitizer.
-$(BUILD)/libnetprof-delay.so: analysis/latency/delay.c $(BUILD)/flags
+$(BUILD)/libnetprof-delay.so: analysis/latency/delay.c analysis/latency/old_glibc.h \
+		$(BUILD)/flags
 	$(call say,LD)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fvisibility=hidden $(LDFLAGS) \
 		-shared -o $@ $< -ldl $(LIBM)

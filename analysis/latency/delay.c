@@ -33,6 +33,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "old_glibc.h"
+
+FROM_LIBDL(dlsym);
+
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_FD 65536
 #define MAX_IOV 1024 /* as in the kernel */

@@ -7,6 +7,7 @@
  * MPI itself if there is no wrapper. Programs without MPI are unaffected. Programs
  * that start containers do not pass the library on.
  */
+#include "old_glibc.h"
 #include "shim_calls.h"
 
 #include <dlfcn.h>
@@ -17,6 +18,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+FROM_LIBDL(dladdr);
+FROM_LIBDL(dlclose);
+FROM_LIBDL(dlopen);
+FROM_LIBDL(dlsym);
 
 /* All of them; an MPI may lack some. */
 #define ALL_BUT_INIT(X) \
@@ -204,7 +210,7 @@ __attribute__((constructor)) static void resolve(void)
 	void *function;
 	int len;
 
-	if (np_slot_Init)
+	if (np_slot_Init || !dlsym)
 		return;
 	if (!dlsym(RTLD_NEXT, "PMPI_Get_library_version"))
 		open_mpi();

@@ -352,6 +352,18 @@ test_bad_requests_to_write_a_trace_are_refused() {
  600 app/1.0.trace/rank.3"
 }
 
+# The loader ends a program that is to preload a library for a newer glibc.
+test_programs_with_an_older_glibc_start() {
+	local so
+	command -v objdump >/dev/null || skip "no objdump"
+	for so in "${SHIM%.so}"*.so "${SHIM%-mpi.so}-delay.so"; do
+		objdump -T "$so" | sed -n 's/.*(GLIBC_\([^)]*\)).*/\1/p' >needs
+		equal "newer than 2.17, for ${so##*/}" \
+			"$(echo 2.17 | sort -Vu - needs |
+				sed '1,/^2\.17$/d' | xargs)" ""
+	done
+}
+
 test_programs_without_mpi_do_not_notice() {
 	equal "output" "$(LD_PRELOAD=$SHIM sh -c 'echo same' 2>&1)" same
 	[ ! -e "$NETPROF_TRACE" ] || fail "a trace"
