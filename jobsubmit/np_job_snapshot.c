@@ -44,7 +44,7 @@ struct builder {
 /* A user against whom the thread has lost races; see np_job_snapshot.h. */
 struct racing_user {
 	uint32_t uid;
-	unsigned passes; /* consecutive passes in which that happened */
+	unsigned passes; /* in which that happened, of the current row */
 	bool in_this_pass;
 	int64_t ignored_until_sec; /* until then, jobs are ignored */
 };
@@ -53,6 +53,7 @@ struct np_job_cache {
 	void *cached; /* entries, a tree of tsearch(3) by id */
 	struct racing_user *racing_user;
 	size_t n_racing_users;
+	unsigned row; /* consecutive passes with races lost to anybody */
 };
 
 int np_job_cache_new(struct np_job_cache **out)
@@ -166,22 +167,35 @@ static bool is_ignored_now(const struct racing_user *user, int64_t now_sec)
 	       user->ignored_until_sec <= now_sec + NP_IGNORE_USER_SEC;
 }
 
+/* Count a pass with a lost race. Returns whether the user is ignored from now. */
+static bool count_lost_race(struct racing_user *user, unsigned row,
+			    int64_t now_sec)
+{
+	if (++user->passes < 2 || row < NP_LOST_RACES)
+		return false;
+	user->passes = 0;
+	user->ignored_until_sec = now_sec + NP_IGNORE_USER_SEC;
+	return true;
+}
+
 void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
 			   void (*on_ignored)(uint32_t uid))
 {
+	bool any = false;
 	size_t n = 0;
 
+	for (size_t i = 0; i < cache->n_racing_users; i++)
+		any |= cache->racing_user[i].in_this_pass;
+	cache->row = any ? cache->row + 1 : 0;
 	for (size_t i = 0; i < cache->n_racing_users; i++) {
 		struct racing_user user = cache->racing_user[i];
 
-		if (user.in_this_pass && ++user.passes == NP_LOST_RACES) {
-			user.passes = 0;
-			user.ignored_until_sec = now_sec + NP_IGNORE_USER_SEC;
-			if (on_ignored)
-				on_ignored(user.uid);
-		}
-		/* Drop all others, so that their passes are counted from 0. */
-		if (user.in_this_pass || is_ignored_now(&user, now_sec)) {
+		if (user.in_this_pass &&
+		    count_lost_race(&user, cache->row, now_sec) && on_ignored)
+			on_ignored(user.uid);
+		/* After a pass without a lost race, counting begins at 0. */
+		if (any || is_ignored_now(&user, now_sec)) {
+			user.passes = any ? user.passes : 0;
 			user.in_this_pass = false;
 			cache->racing_user[n++] = user;
 		}

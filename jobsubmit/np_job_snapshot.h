@@ -58,9 +58,10 @@ void np_job_cache_sweep(struct np_job_cache *cache);
 
 /*
  * The thread loses a race against a user who changes a job after the thread has
- * read it and before it updates it. If that happens in NP_LOST_RACES passes in
- * a row, the user's jobs are ignored for NP_IGNORE_USER_SEC, so that updates of
- * other users' jobs are not held up.
+ * read it and before it updates it. Once that has happened in NP_LOST_RACES
+ * passes in a row, to whichever users, the jobs of a user who won two of these
+ * races are ignored for NP_IGNORE_USER_SEC, so that updates of other users' jobs
+ * are not held up.
  */
 #define NP_LOST_RACES 5
 #define NP_IGNORE_USER_SEC 60

@@ -360,6 +360,66 @@ T_TEST("a user who keeps changing a job delays no other job for long")
 	tear_down();
 }
 
+static uint32_t racing;
+
+static void racing_user_changes(void)
+{
+	static int count;
+	job_desc_msg_t d;
+	char list[16], id[16];
+
+	snprintf(list, sizeof(list), "n%d", 12 + count++ % 3);
+	snprintf(id, sizeof(id), "%u", racing);
+	slurm_init_job_desc_msg(&d);
+	d.job_id_str = id;
+	some_text(&d.exc_nodes, list);
+	T_CHECK(!np_modify(c.shared, &d, job_of(racing)->user_id));
+	some_exclude(&c.slurm, job_of(racing), d.exc_nodes);
+	some_text(&d.exc_nodes, NULL);
+}
+
+/* Of each user a soft job. One that was written is replaced by a new one. */
+static const struct {
+	const char *name;
+	unsigned passes_each;
+} turns[] = {
+	{ "some passes each", NP_LOST_RACES - 1 },
+	{ "every second pass each", 1 },
+};
+
+T_TEST("two users who take turns at changing jobs delay no other job for long")
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(turns); i++) {
+		uint32_t id[2], next_id = 100;
+		slurm_job_info_t *j[2];
+		unsigned opened_at = 0;
+
+		set_up();
+		add_waiting();
+		j[0] = job_of(10);
+		j[1] = some_job(&c.slurm, 13, "soft");
+		j[1]->user_id = SOME_UID + 3;
+		for (unsigned pass = 0; pass < 200 && !opened_at; pass++) {
+			unsigned turn = pass / turns[i].passes_each % 2;
+
+			for (unsigned k = 0; k < 2; k++) {
+				if (k == turn && pass % turns[i].passes_each)
+					continue; /* the same job as before */
+				j[k]->job_id = id[k] = next_id++;
+				j[k]->admin_comment = NULL;
+				some_exclude(&c.slurm, j[k], "n9");
+			}
+			racing = id[turn];
+			make_pass(MAX, yes, racing_user_changes);
+			if (job_of(12)->eligible_time <= SOME_NOW)
+				opened_at = pass + 1;
+		}
+		T_ROW(turns[i].name, opened_at);
+		T_ROW(turns[i].name, opened_at <= 3 * NP_LOST_RACES);
+		tear_down();
+	}
+}
+
 static void user_excludes(const char *list)
 {
 	job_desc_msg_t d;

@@ -34,7 +34,7 @@ static void on_ignored(uint32_t uid)
 	n_rests += uid == 7;
 }
 
-/* Rounds: '!' a change of user 7 came first, '.' not. */
+/* Passes: '!' a change of user 7 came first, 'o' one of user 9, '.' none. */
 static const struct {
 	const char *name, *passes;
 	bool rests;
@@ -44,6 +44,10 @@ static const struct {
 	{ "some passes in a row, and a pause", "!!!!.!!!!", false },
 	{ "changes in too many passes in a row", "!!!!!", true },
 	{ "and on", "!!!!!.....", true },
+	{ "two users by turns", "!o!o!", true },
+	{ "one change while another user goes on", "ooo!oooo", false },
+	{ "a pass without changes", "!o!o.!o!o", false },
+	{ "some passes each, and a pause", "!!!ooo.!!!!", false },
 };
 
 T_TEST("a user whose changes come first too often rests")
@@ -54,8 +58,8 @@ T_TEST("a user whose changes come first too often rests")
 		n_rests = 0;
 		T_CHECK(!np_job_cache_new(&m));
 		for (const char *c = r->passes; *c; c++) {
-			if (*c == '!')
-				np_job_cache_lost_race(m, 7);
+			if (*c != '.')
+				np_job_cache_lost_race(m, *c == '!' ? 7 : 9);
 			np_job_cache_end_pass(m, 1000, on_ignored);
 		}
 		T_ROW(r->name, np_job_cache_ignores(m, 7, 1001) == r->rests);
