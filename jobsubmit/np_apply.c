@@ -217,10 +217,16 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 	return rc;
 }
 
+/* Whether an error of np_update_send() means that the job has ended. */
+static bool has_ended(int rc)
+{
+	return rc == ESLURM_INVALID_JOB_ID || rc == ESLURM_JOB_FINISHED ||
+	       rc == ESLURM_ALREADY_DONE;
+}
+
 bool np_update_too_late(int rc)
 {
-	return rc == ESLURM_JOB_NOT_PENDING || rc == ESLURM_INVALID_JOB_ID ||
-	       rc == ESLURM_JOB_FINISHED || rc == ESLURM_ALREADY_DONE;
+	return rc == ESLURM_JOB_NOT_PENDING || has_ended(rc);
 }
 
 /* ---- All updates of a decision ---- */
@@ -250,6 +256,7 @@ enum update_result {
 	UPDATE_REFUSED, /* so often that the job counts as updated: see
 			   handle_refusal() */
 	UPDATE_RETRY, /* not written; it may succeed after the next decision */
+	UPDATE_NEEDLESS, /* the job has ended, and uses no leaf */
 };
 
 /* State of writing the updates of one decision. */
@@ -332,6 +339,9 @@ static enum update_result send_update(struct writer *writer,
 	np_shared_set_sending(writer->shared, NULL);
 	if (rc == EAGAIN) /* np_modify() found a change by a user */
 		np_job_cache_lost_race(writer->cache, entry->in->owner);
+	/* Of an array, the record may end before the tasks that left it. */
+	if (has_ended(rc) && entry->task != NP_JOB_ENTRY_NO_TASK)
+		return UPDATE_NEEDLESS;
 	if (rc == EAGAIN || np_update_too_late(rc))
 		return UPDATE_RETRY;
 	if (rc)
@@ -441,7 +451,9 @@ static int write_job(struct writer *writer, size_t i,
 		result = try_update(writer, entry, NP_CHANGE_ALL, &update);
 	if (result == UPDATE_WRITTEN && update.comment)
 		cache_comment(writer->cache, entry->id, update.comment);
-	if (rc >= 0 && result != UPDATE_RETRY) {
+	if (rc >= 0 && result == UPDATE_NEEDLESS) {
+		rc = 1;
+	} else if (rc >= 0 && result != UPDATE_RETRY) {
 		rc = record_written(writer, entry, update.ours,
 				    outcome->applied ? outcome->until_sec : 0);
 		update.ours = NULL;

@@ -246,25 +246,39 @@ T_TEST("an update that fails")
 static const struct {
 	const char *name;
 	int error;
+	bool array;
+	const char *log; /* 12 conflicts with 10 */
 } gone[] = {
-	{ "the job started", ESLURM_JOB_NOT_PENDING },
-	{ "slurmctld no longer knows the job", ESLURM_INVALID_JOB_ID },
-	{ "the job ended", ESLURM_JOB_FINISHED },
+	{ "the job started", ESLURM_JOB_NOT_PENDING, false, "10! 11" },
+	{ "slurmctld no longer knows the job", ESLURM_INVALID_JOB_ID, false,
+	  "10! 11 12" },
+	{ "the job ended", ESLURM_JOB_FINISHED, false, "10! 11 12" },
+	{ "the job was cancelled", ESLURM_ALREADY_DONE, false, "10! 11 12" },
+	{ "the last task of an array ended", ESLURM_JOB_FINISHED, true,
+	  "10! 11" },
 };
 
+/* Who conflicts with it is opened at once if it cannot run any more. */
 T_TEST("a job that ended or started")
 {
 	T_EACH(row, gone) {
+		bitstr_t *bits = some_bits(0, 2);
 		struct result r;
 
 		set_up();
 		add_waiting();
 		c.fails = 10;
 		c.error = row->error;
+		if (row->array) {
+			job_of(10)->array_job_id = 10;
+			job_of(10)->array_bitmap = bits;
+		}
 		r = make_pass(MAX, yes, NULL);
-		T_ROW(row->name, !strcmp(c.log, "10! 11"));
-		T_ROW(row->name, r.more && !r.cut && !r.failures);
+		T_ROW(row->name, !strcmp(c.log, row->log));
+		T_ROW(row->name, r.more == !strstr(row->log, "12"));
+		T_ROW(row->name, !r.cut && !r.failures);
 		tear_down();
+		some_bits_free(bits);
 	}
 }
 
