@@ -282,8 +282,9 @@ static bool read_swf_fields(struct reader *in, const char *line,
 
 			bad_line(in,
 				 "field %d: \"%.*s\", expected a number of at "
-				 "least -1",
-				 i + 1, len > 40 ? 40 : (int)len, at);
+				 "least -1 and at most %lld",
+				 i + 1, len > 40 ? 40 : (int)len, at,
+				 (long long)MAX_SEC);
 			return false;
 		}
 	}
@@ -917,14 +918,15 @@ static int finish_log(struct reader *in)
 
 	if (!log->n && in->n_bad)
 		return np_errf(in->err, -EINVAL,
-			       "%.*s; none of %zu lines has a job that could "
-			       "be replayed",
-			       NP_ERR_LEN - 70, in->bad[0].text, log->lines);
+			       "%.*s; no job that could be replayed among %zu "
+			       "line%s",
+			       NP_ERR_LEN - 70, in->bad[0].text, log->lines,
+			       log->lines == 1 ? "" : "s");
 	if (!log->n)
 		return np_errf(
 			in->err, -EINVAL,
-			"%s: no job that could be replayed among %zu lines",
-			in->source, log->lines);
+			"%s: no job that could be replayed among %zu line%s",
+			in->source, log->lines, log->lines == 1 ? "" : "s");
 	order = malloc(log->n * sizeof(*order));
 	if (!order)
 		return -ENOMEM;

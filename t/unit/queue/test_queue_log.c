@@ -174,8 +174,12 @@ static const struct {
 	  " 2 1.5.2 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n", 1,
 	  "log:2: field 2: \"1.5.2\", expected a number of at least -1" },
 	{ "no line that can be read", " 1 one 5\n 2 two 5\n", 0,
-	  "log:1: field 2: \"one\", expected a number of at least -1; none of "
-	  "2 lines has a job that could be replayed" },
+	  "log:1: field 2: \"one\", expected a number of at least -1 and at "
+	  "most 1099511627776; no job that could be replayed among 2 lines" },
+	{ "a date that is too late", " 1 1e18 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 "
+	  "1 -1 -1\n", 0, "log:1: field 2: \"1e18\", expected a number of at "
+	  "least -1 and at most 1099511627776; no job that could be replayed "
+	  "among 1 line" },
 	{ "a file that ends its text later", " 1 one 5\n\x01\n", 0,
 	  "log:1: field 2: \"one\"" },
 	{ "an id below 0", HEAD "7|alice|x|1000|60|10|2|8|COMPLETED\n"
