@@ -60,7 +60,23 @@ void cli_places_free(struct cli_places *places)
 	}
 	free(places->place);
 	np_names_free(places->leaf, places->n_leaves);
+	np_names_free(places->alone, places->n_alone);
 	*places = (struct cli_places){ NULL };
+}
+
+/* Whether Slurm allows a character in names. */
+static bool is_name_character(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("._-", c));
+}
+
+static bool is_node_name(const char *name)
+{
+	size_t n = 0;
+
+	while (is_name_character(name[n]))
+		n++;
+	return n && !name[n] && n < MAX_NAME;
 }
 
 /* Replace characters that Slurm does not allow in names by '-'. */
@@ -69,10 +85,7 @@ static void copy_name(char to[MAX_NAME], const char *from, size_t len)
 	size_t n = 0;
 
 	for (size_t i = 0; i < len && n + 1 < MAX_NAME; i++)
-		to[n++] = isalnum((unsigned char)from[i]) ||
-					  strchr("._-", from[i]) ?
-				  from[i] :
-				  '-';
+		to[n++] = is_name_character(from[i]) ? from[i] : '-';
 	to[n] = '\0';
 }
 
@@ -489,16 +502,21 @@ static int add_interfaces(struct cli_places *places, const char *node,
 	return rc;
 }
 
-/* Read the file of one node. */
+/* Read the file of one node, DIR/NODE.json. */
 static int read_lldp_file(struct cli_places *places, const char *path,
 			  const char *node, struct np_err *err)
 {
 	const struct np_jat at = { .where = path, .err = err };
 	json_object *all, *lldp;
-	size_t len;
+	size_t len, n = places->n;
 	char *text;
-	int rc = np_read_file(path, MAX_LLDP, &text, &len, err);
+	int rc;
 
+	if (!is_node_name(node))
+		return np_errf(err, -EINVAL,
+			       "%s: expected the name of a node before .json",
+			       path);
+	rc = np_read_file(path, MAX_LLDP, &text, &len, err);
 	if (rc)
 		return rc;
 	rc = np_kind_check(text, len, NP_KIND_JSON, path, err);
@@ -515,6 +533,8 @@ static int read_lldp_file(struct cli_places *places, const char *path,
 			     path);
 	else
 		rc = add_interfaces(places, node, member_of(lldp, "interface"));
+	if (!rc && places->n == n)
+		rc = np_names_add(&places->alone, &places->n_alone, node);
 	json_object_put(all);
 	return rc;
 }
@@ -622,7 +642,8 @@ static int add_latency(struct latencies *table, const char *line)
 	if (sscanf(line, "%127s %127s %63s %c", a, b, number, &more) != 3)
 		return -EINVAL;
 	end = np_decimal_parse(number, &sec);
-	if (!end || *end || !(sec > 0 && sec < 1e3) || !strcmp(a, b))
+	if (!end || *end || !(sec > 0 && sec < 1e3) || !strcmp(a, b) ||
+	    !is_node_name(a) || !is_node_name(b))
 		return -EINVAL;
 	rc = find_or_add(&table->node, &table->n, NP_LINKAGE_MAX, a, &i);
 	if (!rc)
@@ -1297,8 +1318,13 @@ static void find_missing(struct comparison *cmp)
 /* Print the missing nodes; those that are down are missing, too. */
 static void print_missing(const struct comparison *cmp, const char *before)
 {
-	size_t n = cmp->missing.n;
+	size_t n = cmp->missing.n, n_alone = cmp->found->n_alone;
 
+	if (n_alone)
+		printf("%s%zu node%s without a switch in %s: %s%s\n", before,
+		       n_alone, cli_plural_s(n_alone),
+		       n_alone == 1 ? "its file" : "their files",
+		       cmp->found->alone[0], n_alone == 1 ? "" : " and others");
 	if (n)
 		printf("%s%zu node%s of Slurm's topology not found: %s%s\n",
 		       before, n, cli_plural_s(n), cmp->first_missing,

@@ -30,6 +30,8 @@ struct cli_places {
 	size_t n;
 	char **leaf; /* names; "": not known */
 	size_t n_leaves;
+	char **alone; /* nodes whose files have no switch */
+	size_t n_alone;
 	/* Latencies within and between leaves, seconds; 0: not measured. */
 	double within, between;
 };

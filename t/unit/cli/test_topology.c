@@ -31,6 +31,16 @@ static int by_lldp(const char *path, struct cli_places *p, struct np_err *err)
 	return cli_places_lldp(dir, p, err);
 }
 
+/* As a file manager names a copy. */
+static int by_copy(const char *path, struct cli_places *p, struct np_err *err)
+{
+	char dir[512];
+
+	snprintf(dir, sizeof(dir), "%s/copy.d", t_tmpdir());
+	t_sh(t_tmpdir(), "mkdir -p copy.d; cp %s 'copy.d/n 0.json'", path);
+	return cli_places_lldp(dir, p, err);
+}
+
 static const struct {
 	const char *name;
 	int (*read)(const char *path, struct cli_places *p, struct np_err *err);
@@ -43,6 +53,15 @@ static const struct {
 	{ "lldpctl of several nodes", cli_places_lldp, "lldp",
 	  "n0=leaf0 n1=leaf0+leaf1 n2=00-11-22-33-44-77" },
 };
+
+T_TEST("nodes whose files have no switch are not forgotten")
+{
+	struct cli_places p = { NULL };
+
+	T_CHECK(!cli_places_lldp(data("lldp"), &p, NULL));
+	T_CHECK(p.n_alone == 1 && !strcmp(p.alone[0], "n3"));
+	cli_places_free(&p);
+}
 
 T_TEST("switches of nodes are read")
 {
@@ -237,6 +256,8 @@ static const struct {
 	  "n0.json: damaged at byte 10: it ends too early" },
 	{ "neighbours in words", by_lldp, "LLDP neighbors:\n",
 	  "n0.json:1: expected JSON, got \"LLDP neighbors:\"" },
+	{ "a file that no node can have", by_copy, "{\"lldp\": {}}\n",
+	  "/n 0.json: expected the name of a node before .json" },
 	{ "other JSON", by_lldp, "[]\n", "n0.json: no \"lldp\"" },
 	{ "no neighbours", by_lldp, "{\"lldp\": {}}\n",
 	  "no switch in any NODE.json" },
@@ -251,6 +272,10 @@ static const struct {
 	{ "a node and itself", cli_places_latencies, "n0 n0 1e-6\n",
 	  ":1: \"n0 n0 1e-6\": expected \"NODE NODE SECONDS\", two nodes and a "
 	  "number above 0 and below 1000" },
+	{ "a list of nodes", cli_places_latencies, "n[0-3] n4 1e-6\n",
+	  ":1: \"n[0-3] n4 1e-6\": expected" },
+	{ "names with commas", cli_places_latencies, "n0,n1 n4 1e-6\n",
+	  ":1: \"n0,n1 n4 1e-6\": expected" },
 	{ "a fourth word", cli_places_latencies, "n0 n1 1e-6 x\n",
 	  ":1: \"n0 n1 1e-6 x\": expected" },
 	{ "only a comment", cli_places_latencies, "# nothing\n",
