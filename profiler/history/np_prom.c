@@ -245,6 +245,8 @@ static int parse(const struct response *a, const char *text, size_t len)
 	json_object *j;
 	int rc;
 
+	if (np_kind_check(text, len, NP_KIND_TEXT, a->where, a->err))
+		return -EINVAL;
 	if (text[blank] != '{')
 		return np_errf(a->err, -EINVAL,
 			       "%s: expected JSON of Prometheus' HTTP API, got "

@@ -56,6 +56,11 @@ static const struct {
 	  { 1, NAN, NAN }, "" },
 	{ "HTML", "<!DOCTYPE html>", -EINVAL, { 0 }, "s: expected JSON of "
 	  "Prometheus' HTTP API, got \"<!DOCTYPE html>\"" },
+	{ "a byte-order mark", "\xef\xbb\xbf" RESULT("vector", ""), -EINVAL,
+	  { 0 }, "s:1: begins with a byte-order mark (UTF-8), expected text in "
+	  "UTF-8 without one" },
+	{ "what a proxy packed", "\x1f\x8b\x08", -EINVAL, { 0 },
+	  "s:1: expected text, got gzip data" },
 	{ "nothing", "", -EINVAL, { 0 }, "s: expected JSON of Prometheus' "
 	  "HTTP API, got \"\"" },
 	{ "JSON of somebody else", "{\"a\":1}", -EINVAL, { 0 }, "s: JSON "
