@@ -98,8 +98,12 @@ static void check_rails(struct cli_check *check)
 			k++;
 		n_rails += k == i;
 	}
-	cli_check_add(check, CLI_OK, "rails", "%s: %zu rail%s",
-		      check->conf.rails, n_rails, cli_plural_s(n_rails));
+	cli_check_add(check, n_rails ? CLI_OK : CLI_WARNING, "rails",
+		      "%s: %zu rail%s", check->conf.rails, n_rails,
+		      cli_plural_s(n_rails));
+	if (!n_rails)
+		cli_check_remedy(check, "write a line for each leaf switch of "
+					"each rail, or remove Rails");
 	np_topo_free(&topo);
 }
 

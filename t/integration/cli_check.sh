@@ -146,6 +146,8 @@ test_check_says_what_to_repair() {
 	finding problem rails "$S/rails:1: missing key: Leaf"
 	echo 'Rail=ib0 NIC=mlx5_0:1 Leaf=s0 Nodes=n0' >"$S/rails"
 	finding ok rails "$S/rails: 1 rail"
+	echo '# to be written' >"$S/rails"
+	finding warning rails "$S/rails: 0 rails"
 	sed -i '$s/.*/Claim=fft:usr=alice/' "$S/conf"
 	finding problem configuration \
 		"$S/conf:5: Claim=fft:usr=alice: \"usr=alice\": expected all, .*user=USER"
