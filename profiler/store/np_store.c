@@ -1119,6 +1119,20 @@ struct load {
 	size_t leaves, bytes; /* read so far */
 };
 
+/*
+ * Report why a file was skipped. why begins with ": ", or with ":LINE: ", as the
+ * path is known only here.
+ */
+static void skip_run(const struct np_reader *from, const char *name,
+		     const char *why)
+{
+	size_t len = strspn(why + 1, "0123456789");
+
+	np_reader_skip(from, "%s/%s: skipped%s%.*s%s", from->dir->path, name,
+		       len ? ": line " : "", (int)len, why + 1,
+		       why + (len ? len + 1 : 0));
+}
+
 /* Returns 0, -EINVAL for a file that was skipped, -ENOENT or -ENOMEM. */
 static int load_run(struct load *load, const char *name, struct np_record **out)
 {
@@ -1132,14 +1146,14 @@ static int load_run(struct load *load, const char *name, struct np_record **out)
 	if (len < 0)
 		return (int)len;
 	load->bytes += (size_t)len;
-	rc = np_record_from_json(text, (size_t)len, "", &record, &why);
+	rc = np_kind_check(text, (size_t)len, NP_KIND_TEXT, "", &why);
+	if (!rc)
+		rc = np_record_from_json(text, (size_t)len, "", &record, &why);
 	free(text);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc) {
-		/* why begins with ": ", as the path is known only here. */
-		np_reader_skip(&load->from, "%s/%s: skipped%s", dir->path, name,
-			       why.text);
+		skip_run(&load->from, name, why.text);
 		return -EINVAL;
 	}
 	if (dir->owner == NP_STORE_USER && record->uid != dir->uid) {

@@ -76,6 +76,21 @@ static void make_foreign(const char *name)
 	T_CHECK(chown(t_store_path(name), 4242, 4242) == 0);
 }
 
+static void make_marked(const char *name)
+{
+	t_store_write(name, "\xef\xbb\xbf{}");
+}
+
+static void make_packed(const char *name)
+{
+	t_store_write(name, "\x1f\x8b\x08");
+}
+
+static void make_two(const char *name)
+{
+	t_store_write(name, "{\"schema\":1}\n{\"schema\":1}");
+}
+
 #define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
 static const struct {
@@ -93,6 +108,13 @@ static const struct {
 	  ANYBODY },
 	{ "a damaged record", make_damaged, "x.json", "ends too early",
 	  ANYBODY },
+	{ "a byte-order mark", make_marked, "x.json",
+	  "/x.json: skipped: line 1: begins with a byte-order mark (UTF-8)",
+	  ANYBODY },
+	{ "a packed file", make_packed, "x.json",
+	  "/x.json: skipped: line 1: expected text, got gzip data", ANYBODY },
+	{ "two records in a file", make_two, "x.json",
+	  "/x.json: skipped: line 2: damaged at byte 13", ANYBODY },
 	{ "an empty file", make_empty, "x.json", "ends too early", ANYBODY },
 	{ "a newer schema", make_newer, "x.json", "schema 2 is newer",
 	  ANYBODY },
