@@ -557,6 +557,12 @@ static int read_line(void *arg, const struct np_slurm_line *line,
 			"%s:%u: text after the last bracket of a name: "
 			"slurmctld rejects it before Slurm 23.11",
 			line->path, line->number);
+	if (definition.parsed.childless && !*definition.switches->doubt.text)
+		np_errf(&definition.switches->doubt, 0,
+			"%s:%u: %.*s has neither Nodes nor Switches: slurmctld "
+			"rejects it",
+			line->path, line->number, SHOWN,
+			definition.parsed.name);
 	return add_lists(&definition, err);
 }
 

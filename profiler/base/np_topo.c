@@ -225,6 +225,7 @@ int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
 	if (strpbrk(s.name, "\"'="))
 		return word_error(line, s.name,
 				  ": expected the name of a switch", err);
+	s.childless = !s.nodes && !s.below && !printed;
 	if (inner)
 		s.nodes = NULL;
 	if (s.nodes && !strcasecmp(s.nodes, "ALL"))

@@ -60,6 +60,8 @@ struct np_topo_switch {
 	/* A name has text after its last bracket, as n[0-3]-ib: slurmctld
 	   rejects that before Slurm 23.11. */
 	bool suffix;
+	/* A line of topology.conf names neither: slurmctld rejects that. */
+	bool childless;
 };
 
 /*

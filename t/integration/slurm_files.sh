@@ -157,6 +157,17 @@ topology_since_23_11() { # NAME TEXT
 	says later
 }
 
+# What Slurm refuses, and netprof takes with a warning, as its meaning is clear.
+topology_of_netprof() { # NAME TEXT
+	printf "$2" >"$O/topology.conf"
+	slurmctld_reads
+	grep -q 'fatal:' "$O/log" || fail "$1: $(tail -n 3 "$O/log")"
+	hops "$O/topology.conf" >"$O/hops"
+	grep -q '|base|' "$O/hops" || fail "$1: $(cat "$O/hops")"
+	equal "warnings of $1" "$(grep -c ': slurmctld rejects it$' "$O/err")" 1
+	says warned
+}
+
 trees_by_their_paths() {
 	topology "$@"
 	equal "its lines" "$(grep -c 'n[0-9] and n[0-9]$' "$O/err") $(wc -l <"$O/err")" "1 1"
@@ -220,6 +231,9 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	in_copy topology_since_23_11 "words behind brackets" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7],m[0-3]-ib\n$top"
 	in_copy topology_since_23_11 "switches with words behind brackets" "SwitchName=s0.ib Nodes=n[0-3]\nSwitchName=s1.ib Nodes=n[4-7]\nSwitchName=top Switches=s[0-1].ib\n"
 	cases_said 2 later
+
+	in_copy topology_of_netprof "a switch without children" "$two${top}SwitchName=s9 LinkSpeed=5\n"
+	cases_said 1 warned
 
 	in_copy topology "a key that is misspelt" "SwitchName=s0 Node=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a switch that no line has" "${two}SwitchName=top Switches=s[0-2]\n"

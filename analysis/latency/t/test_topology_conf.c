@@ -77,7 +77,9 @@ static const struct {
 	{ "a last line that is continued", "SwitchName=s0 Nodes=n[0-1] \\",
 	  "01", "" },
 	{ "a switch without children", "SwitchName=s0 Nodes=n[0-1]\n"
-	  "SwitchName=s1\nSwitchName=t Switches=s[0-1]\n", "01", "" },
+	  "SwitchName=s1\nSwitchName=t Switches=s[0-1]\n", "01",
+	  "topology.conf:2: s1 has neither Nodes nor Switches: slurmctld rejects "
+	  "it\n" },
 	{ "trees without a common root", "SwitchName=s0 Nodes=n[0-1]\n"
 	  "SwitchName=s1 Nodes=n[2-3]\n", "01--", "" },
 	{ "a node on two switches", "SwitchName=s0 Nodes=n[0-1]\n"
