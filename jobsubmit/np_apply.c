@@ -295,13 +295,15 @@ static bool take_update(struct writer *writer, const struct np_job_entry *entry)
  * then no longer wait for it, and may get leaves on which it may run. It is
  * recorded with the values that it should have, so that np_modify() adds them
  * to a change that its user requests. The update is tried again after each
- * decision.
+ * decision. A job also counts as updated if others, such as new ones each time,
+ * have been refused in many passes in a row.
  */
 static enum update_result handle_refusal(struct writer *writer, uint32_t id,
 					 const char *id_str, int rc)
 {
 	struct np_cached_job *cached = np_job_cache_find(writer->cache, id);
-	bool retry = cached && ++cached->failures < MAX_FAILURES;
+	bool retry = cached && ++cached->failures < MAX_FAILURES &&
+		     !np_job_cache_refused(writer->cache);
 
 	writer->out->failures++;
 	if (!cached || cached->failures == 1)

@@ -54,6 +54,8 @@ struct np_job_cache {
 	struct racing_user *racing_user;
 	size_t n_racing_users;
 	unsigned row; /* consecutive passes with races lost to anybody */
+	unsigned refused_row; /* consecutive passes with refused updates */
+	bool refused;	      /* in this pass */
 };
 
 int np_job_cache_new(struct np_job_cache **out)
@@ -167,6 +169,14 @@ static bool is_ignored_now(const struct racing_user *user, int64_t now_sec)
 	       user->ignored_until_sec <= now_sec + NP_IGNORE_USER_SEC;
 }
 
+bool np_job_cache_refused(struct np_job_cache *cache)
+{
+	if (cache->refused_row == NP_LOST_RACES)
+		return true;
+	cache->refused = true;
+	return false;
+}
+
 /* Count a pass with a lost race. Returns whether the user is ignored from now. */
 static bool count_lost_race(struct racing_user *user, unsigned row,
 			    int64_t now_sec)
@@ -187,6 +197,8 @@ void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
 	for (size_t i = 0; i < cache->n_racing_users; i++)
 		any |= cache->racing_user[i].in_this_pass;
 	cache->row = any ? cache->row + 1 : 0;
+	cache->refused_row = cache->refused ? cache->refused_row + 1 : 0;
+	cache->refused = false;
 	for (size_t i = 0; i < cache->n_racing_users; i++) {
 		struct racing_user user = cache->racing_user[i];
 

@@ -70,6 +70,13 @@ void np_job_cache_sweep(struct np_job_cache *cache);
 void np_job_cache_lost_race(struct np_job_cache *cache, uint32_t uid);
 
 /*
+ * Record that Slurm refused an update in this pass, which holds up jobs that
+ * conflict. Returns true, and records nothing, after NP_LOST_RACES such passes in
+ * a row: then it must not.
+ */
+bool np_job_cache_refused(struct np_job_cache *cache);
+
+/*
  * End the pass. on_ignored(uid), unless NULL, is called for each user whose
  * jobs are ignored from now on.
  */

@@ -243,6 +243,26 @@ T_TEST("an update that fails")
 	tear_down();
 }
 
+/* As by another plugin, whose job_modify refuses the jobs of a kind. */
+T_TEST("new jobs whose updates are refused delay no other job for long")
+{
+	slurm_job_info_t *j;
+	unsigned opened_at = 0;
+
+	set_up();
+	add_waiting();
+	j = job_of(10);
+	c.error = ESLURM_ACCESS_DENIED;
+	for (unsigned pass = 0; pass < 200 && !opened_at; pass++) {
+		j->job_id = c.fails = 100 + pass;
+		make_pass(MAX, yes, NULL);
+		if (job_of(12)->eligible_time <= SOME_NOW)
+			opened_at = pass + 1;
+	}
+	T_CHECK(opened_at && opened_at <= 2 * NP_LOST_RACES);
+	tear_down();
+}
+
 static const struct {
 	const char *name;
 	int error;
