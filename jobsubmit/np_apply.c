@@ -538,6 +538,7 @@ static int write_tasks(struct writer *writer, size_t i)
 static int write_narrowing(struct writer *writer, size_t i)
 {
 	const struct np_outcome *outcome = np_outcome_of(writer->placement, i);
+	const struct np_job_entry *entry = &writer->jobs->job[i];
 	int rc;
 
 	if (!outcome->narrows)
@@ -546,6 +547,8 @@ static int write_narrowing(struct writer *writer, size_t i)
 				  write_job(writer, i, outcome, false);
 	if (rc)
 		return rc < 0 ? rc : 0;
+	if (entry->changed && !writer->out->incomplete)
+		np_job_cache_lost_race(writer->cache, entry->in->owner);
 	writer->first_pass[i] = PASS1_NOT_WRITTEN;
 	return np_placement_update_failed(writer->placement, i);
 }

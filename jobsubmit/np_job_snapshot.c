@@ -670,6 +670,7 @@ static int find_user_settings(struct builder *builder,
 			  result->mode >= NP_MODE_PREFER) &&
 			 !(job->bitflags & CRON_JOB);
 	find_changes(builder, job, &changes);
+	entry->changed = changes.n;
 	cached->all_user |= changes.n && is_user_ignored(builder, job);
 	rc = find_exclusions(builder, job, &changes, entry,
 			     !rc && !cached->all_user, &exclusions);

@@ -58,7 +58,8 @@ void np_job_cache_sweep(struct np_job_cache *cache);
 
 /*
  * The thread loses a race against a user who changes a job after the thread has
- * read it and before it updates it. Once that has happened in NP_LOST_RACES
+ * read it and before it updates it, or who changes more jobs than are updated in
+ * a pass. Once that has happened in NP_LOST_RACES
  * passes in a row, to whichever users, the jobs of a user who won two of these
  * races are ignored for NP_IGNORE_USER_SEC, so that updates of other users' jobs
  * are not held up.
@@ -146,6 +147,7 @@ struct np_job_entry {
 	uint64_t *bits;	   /* the memory of these */
 	int64_t begin_sec; /* begin time that the job has; 0: none */
 	bool in_effect;	   /* the job contains what the annotation says */
+	bool changed;	   /* by its user, since the last snapshot */
 };
 #define NP_JOB_ENTRY_NO_TASK UINT32_MAX
 

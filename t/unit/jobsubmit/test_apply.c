@@ -454,6 +454,45 @@ T_TEST("two users who take turns at changing jobs delay no other job for long")
 	}
 }
 
+/* The user's list replaces ours in all tasks, by one request. */
+static void change_tasks(const char *list)
+{
+	job_desc_msg_t d;
+
+	slurm_init_job_desc_msg(&d);
+	d.job_id_str = (char *)"7_[0-2]";
+	some_text(&d.exc_nodes, list);
+	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
+	for (uint32_t i = 0; i < c.slurm.jobs.record_count; i++)
+		if (c.slurm.job[i].array_job_id == 7)
+			some_exclude(&c.slurm, &c.slurm.job[i], d.exc_nodes);
+	some_text(&d.exc_nodes, NULL);
+}
+
+T_TEST("a user who changes more jobs than can be updated delays no other")
+{
+	unsigned opened_at = 0;
+
+	set_up();
+	add_waiting();
+	job_of(10)->array_job_id = 7;
+	job_of(10)->array_task_id = 0;
+	for (uint32_t task = 1; task < 3; task++) {
+		slurm_job_info_t *j = some_job(&c.slurm, 12 + task, "soft");
+
+		j->array_job_id = 7;
+		j->array_task_id = task;
+	}
+	for (unsigned pass = 0; pass < 200 && !opened_at; pass++) {
+		change_tasks(pass % 2 ? "n12" : "n13");
+		make_pass(4, yes, NULL);
+		if (job_of(12)->eligible_time <= SOME_NOW)
+			opened_at = pass + 1;
+	}
+	T_CHECK(opened_at && opened_at <= 2 * NP_LOST_RACES);
+	tear_down();
+}
+
 static void user_excludes(const char *list)
 {
 	job_desc_msg_t d;
