@@ -101,9 +101,9 @@ static bool is_trusted(const struct walk *walk, const struct stat *link)
 {
 	struct stat parent;
 
-	return !link->st_uid || link->st_uid == geteuid() ||
-	       (link->st_uid == HIDDEN_UID && !fstat(walk->fd, &parent) &&
-		!(parent.st_mode & S_IWOTH));
+	if (link->st_uid == HIDDEN_UID) /* the caller may have this one, too */
+		return !fstat(walk->fd, &parent) && !(parent.st_mode & S_IWOTH);
+	return !link->st_uid || link->st_uid == geteuid();
 }
 
 /*

@@ -238,6 +238,30 @@ T_TEST("of links in the path of a trace, only trusted ones are followed")
 	}
 }
 
+T_TEST("who has no name in a user namespace trusts no link in /tmp")
+{
+	int before = open(".", O_PATH | O_DIRECTORY), fd, rc;
+	char dir[300];
+
+	if (geteuid())
+		return; /* cannot become somebody else */
+	snprintf(dir, sizeof(dir), "%s/nobody", t_tmpdir());
+	for (size_t i = 0; i < NP_ARRAY_SIZE(links); i++) {
+		if (links[i].owner != 65534)
+			continue;
+		make_links(dir, i);
+		T_CHECK(!chdir(dir) && !chmod("real", 0777) && !seteuid(65534));
+		fd = np_trace_dir_open("/", links[i].path, NULL);
+		rc = seteuid(0) || fchdir(before);
+		T_ROW(links[i].name,
+		      links[i].want ? fd == links[i].want : fd >= 0);
+		T_CHECK(!rc);
+		if (fd >= 0)
+			close(fd);
+	}
+	close(before);
+}
+
 T_TEST("absolute links begin in the root of the traced process")
 {
 	char root[300], path[400];
