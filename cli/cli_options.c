@@ -8,6 +8,7 @@
  */
 #include "cli_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <pwd.h>
@@ -120,27 +121,61 @@ static void make_tables(struct getopt_tables *out, const struct cli_cmd *cmd)
 		add_option(out, &cmd->own[i], N_SHARED + i);
 }
 
+/*
+ * The word with the option about which getopt_long() complains. In a word with
+ * several letters, such as -Pj, that is the letter optopt; as long as there are
+ * letters behind it, optind is the index of the word, and then of the next one.
+ */
+static const char *wrong_word(char *const argv[])
+{
+	for (int i = optind; optopt && optopt < FIRST_VAL && i >= optind - 1;
+	     i--)
+		if (argv[i] && argv[i][0] == '-' && argv[i][1] != '-' &&
+		    strchr(argv[i] + 1, optopt))
+			return argv[i];
+	return argv[optind - 1];
+}
+
 /* Print an error for an unknown option, and suggest similar ones. */
 static int fail_unknown(const struct cli_cmd *cmd,
-			const struct getopt_tables *tables, const char *text)
+			const struct getopt_tables *tables, const char *word)
 {
 	const char *names[N_SHARED + MAX_OPTIONS];
 	char with_dashes[N_SHARED + MAX_OPTIONS][32], wanted[64],
 		suggestion[128] = "";
+	bool is_letter = optopt > 0 && isgraph(optopt);
 
 	for (size_t i = 0; i < tables->n; i++) {
 		snprintf(with_dashes[i], sizeof(with_dashes[i]), "--%s",
 			 tables->longs[i].name);
 		names[i] = with_dashes[i];
 	}
-	if (!strncmp(text, "--", 2)) {
-		/* "--nmae=value": only the name is compared. */
-		snprintf(wanted, sizeof(wanted), "%.*s",
-			 (int)strcspn(text, "="), text);
+	/* "--nmae=value", "-name": only the name is compared. */
+	snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(word, "="), word);
+	if (strlen(wanted) > 2)
 		np_suggest(wanted, names, tables->n, suggestion,
 			   sizeof(suggestion));
-	}
-	return cli_usage(cmd, "no such option: %.64s%s", text, suggestion);
+	if (is_letter && word[2])
+		return cli_usage(cmd, "no such option: -%c in %.64s%s", optopt,
+				 word, suggestion);
+	return cli_usage(cmd, "no such option: %.64s%s", word, suggestion);
+}
+
+/* Print an error for what getopt_long() returned: '?' or ':'. */
+static int fail_option(const struct cli_cmd *cmd,
+		       const struct getopt_tables *tables, int returned,
+		       char *const argv[])
+{
+	const char *word = wrong_word(argv);
+
+	if (returned == '?' && optopt < FIRST_VAL)
+		return fail_unknown(cmd, tables, word);
+	if (returned == '?') /* --json=yes */
+		return cli_usage(cmd, "%.*s takes no argument",
+				 (int)strcspn(word, "="), word);
+	if (optopt < FIRST_VAL)
+		return cli_usage(cmd, "-%c needs an argument", optopt);
+	return cli_usage(cmd, "%.64s needs an argument", word);
 }
 
 /* Set the scope from --scope. Returns -1 to continue, or the exit status. */
@@ -304,11 +339,8 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, tables.shorts, tables.longs,
 				     NULL)) != -1) {
-		if (option == ':')
-			return cli_usage(cmd, "%.64s needs an argument",
-					 argv[optind - 1]);
-		if (option == '?')
-			return fail_unknown(cmd, &tables, argv[optind - 1]);
+		if (option == '?' || option == ':')
+			return fail_option(cmd, &tables, option, argv);
 		/* Short options are translated to rows of the same table. */
 		option = option < FIRST_VAL ? tables.row[option] :
 					      option - FIRST_VAL;

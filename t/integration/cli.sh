@@ -739,6 +739,21 @@ test_wrong_usage_is_reported_with_status_two() {
 	contains "in help" "$ERR" 'did you mean predict\?'
 	run netprof show --pubished lammps
 	contains "in an option" "$ERR" 'no such option: --pubished; did you mean --published\?'
+	while IFS=: read -r words error; do
+		# shellcheck disable=SC2086 # several words
+		run netprof $words
+		equal "$words: exit status" "$RC" 2
+		contains "$words" "$ERR" "^netprof:$error\$"
+	done <<-'END'
+		runs -json lammps: no such option: -j in -json; did you mean --json\?
+		runs lammps -Pj: no such option: -j in -Pj
+		runs -P -j lammps: no such option: -j
+		runs lammps -é: no such option: -é
+		runs --json=yes lammps: --json takes no argument
+		runs lammps --user: --user needs an argument
+		plot lammps -o: -o needs an argument
+		forget -yes lammps: no such option: -e in -yes; did you mean --yes\?
+	END
 	run netprof show
 	contains "what there is" "$ERR" 'needs an application; there are .*lammps'
 	run netprof show LAMMPS
