@@ -2111,14 +2111,14 @@ static const char *percent(double ratio, char buf[CLI_NUMBER_LEN])
 	return buf;
 }
 
-/* " [low, high]" in percent; "" if the interval is not known. */
+/* " (95 % interval 1.1 % to 3.0 %)"; "" if the interval is not known. */
 static const char *interval_text(const struct estimate *range, char *buf,
 				 size_t len)
 {
 	buf[0] = '\0';
 	if (isfinite(range->low))
-		snprintf(buf, len, " [%.1f, %.1f]", 100 * range->low,
-			 100 * range->high);
+		snprintf(buf, len, " (95 %% interval %.1f %% to %.1f %%)",
+			 100 * range->low, 100 * range->high);
 	return buf;
 }
 
@@ -2200,7 +2200,7 @@ static struct estimate absolute(const struct estimate *change)
 	return (struct estimate){ -change->value, -change->high, -change->low };
 }
 
-/* "lengthened waiting times by 3.0 % [1.0, 5.0]" */
+/* "lengthened waiting times by 3.0 % (95 % interval 1.0 % to 5.0 %)" */
 static const char *delay_text(const struct gain *gain, char *buf, size_t len)
 {
 	struct estimate delay = absolute(&gain->delay);
@@ -2244,7 +2244,7 @@ static void verdict_text(const struct sim *sim, char *buf, size_t len)
 		 "%s; %zu of %zu jobs would have been held longer than %d "
 		 "minutes.",
 		 span_text(sim, span), policy->name,
-		 policy->gain.saved.value < 0 ? "lost" : "saved",
+		 policy->gain.saved.value < 0 ? "cost" : "saved",
 		 percent(saved.value, text),
 		 interval_text(&saved, range, sizeof(range)),
 		 delay_text(&policy->gain, delay, sizeof(delay)),
@@ -2726,7 +2726,7 @@ static int print_data(const struct sim *sim, enum cli_format format)
 	cli_put_text(root, "source", sim->source);
 	cli_put_count(root, "jobs", sim->log.n);
 	cli_put_count(root, "jobs_with_profile", sim->known_jobs);
-	cli_put_computed(root, "node_sec_with_profile", known_share(sim));
+	cli_put_computed(root, "with_profile_share", known_share(sim));
 	cli_put_count(root, "jobs_too_large", sim->policy[0].sum.too_large);
 	cli_put_count(root, "nodes", sim->leaves->n_nodes);
 	cli_put_count(root, "leaves", sim->leaves->n);
