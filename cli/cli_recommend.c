@@ -169,15 +169,15 @@ void cli_recommend(const struct np_run_summary *profile,
 void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 		    size_t len)
 {
-	const char *separator = "Avoid sharing a leaf switch with ";
+	const char *separator = "sharing a leaf switch with ";
 	size_t n = recommendation->n_avoid;
 	double limit_percent = 100 * recommendation->limit;
 
 	buf[0] = '\0';
 	if (!n && recommendation->n_pairs)
 		cli_appendf(buf, len,
-			    "No application with a reliable prediction slows "
-			    "%s by more than %.0f %%.",
+			    "none: no application with a reliable prediction "
+			    "slows %s by more than %.0f %%.",
 			    recommendation->app, limit_percent);
 	for (size_t i = 0; i < n; i++) {
 		const char *app = recommendation->pair[i].app;
@@ -196,15 +196,13 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 			    limit_percent);
 }
 
-void cli_recommendation_text(const struct cli_recommendation *recommendation,
-			     bool first_only, char *buf, size_t len)
+void cli_improve_text(const struct cli_recommendation *recommendation,
+		      char *buf, size_t len)
 {
-	cli_avoid_text(recommendation, buf, len);
-	if ((!first_only || !*buf) && *recommendation->command &&
-	    !recommendation->verdict_names_command)
-		cli_appendf(buf, len, "%sTo improve the predictions: %s (%s)",
-			    *buf ? " " : "", recommendation->command,
-			    recommendation->measurement);
+	buf[0] = '\0';
+	if (*recommendation->command && !recommendation->verdict_names_command)
+		snprintf(buf, len, "%s (%s)", recommendation->command,
+			 recommendation->measurement);
 }
 
 void cli_pair_text(const struct cli_pair *pair, const char *subject,

@@ -58,20 +58,20 @@ void cli_recommend(const struct np_run_summary *profile,
 		   struct cli_recommendation *out);
 
 /*
- * "Avoid sharing a leaf switch with NPmpi or fft: each slows lammps by more
- * than 10 %. ...", or that no application does; "" if there is no prediction.
+ * What to avoid: "sharing a leaf switch with NPmpi or fft: each slows lammps by
+ * more than 10 %. ...", or that no application does; "" if there is no
+ * prediction.
  */
+#define CLI_RECOMMENDATION_BYTES 1120 /* that buf needs, here and below */
 void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 		    size_t len);
 
 /*
- * The same, and "To improve the predictions: sbatch ... (more runs of fft
- * without load)", unless there is nothing to measure or the verdict already
- * names the command. first_only: only the first of the two that is not "".
+ * What improves the predictions: "sbatch ... (more runs of fft without load)";
+ * "" if there is nothing to measure, or the verdict names the command.
  */
-#define CLI_RECOMMENDATION_BYTES 1120 /* that buf needs */
-void cli_recommendation_text(const struct cli_recommendation *recommendation,
-			     bool first_only, char *buf, size_t len);
+void cli_improve_text(const struct cli_recommendation *recommendation,
+		      char *buf, size_t len);
 
 /*
  * "fft +49 % (46 to 55)", or "a second fft job +51 % (47 to 54)" where fft is

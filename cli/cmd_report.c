@@ -4,8 +4,9 @@
  * The page has these sections, each written by a function put_...(): a summary,
  * a list of the applications, the matrix of predictions, on request the results
  * of netprof blame, netprof explain and netprof simulate, a section for each
- * application with its verdict, advice and curve, and the terms. A simulation
- * has options of its own and may take long, so its result is read from a file.
+ * application with its verdict, recommendations and curve, and the terms. A
+ * simulation has options of its own and may take long, so its result is read
+ * from a file.
  *
  * The page contains its style, its script and its pictures, and loads nothing
  * else, which a content security policy enforces. The names of applications,
@@ -1054,8 +1055,10 @@ static void put_recommendation(FILE *f,
 {
 	char text[CLI_RECOMMENDATION_BYTES];
 
-	cli_recommendation_text(recommendation, false, text, sizeof(text));
-	put_labelled(f, "Advice", "%s", text);
+	cli_avoid_text(recommendation, text, sizeof(text));
+	put_labelled(f, "Avoid", "%s", text);
+	cli_improve_text(recommendation, text, sizeof(text));
+	put_labelled(f, "To improve", "%s", text);
 }
 
 /* Write a list of interference pairs, with their intervals in percent. */
@@ -1513,8 +1516,8 @@ const struct cli_cmd cmd_report = {
 	.args = "[OPTION]... [APP]... -o FILE.html|DIR",
 	.help = "an HTML page of all profiles and predictions",
 	.text = "Writes one HTML page that needs no network connection: a list of applications,\n"
-		"a section for each with its verdict, advice and sensitivity curve, and a table\n"
-		"of predictions for every pair, which can be sorted.\n"
+		"a section for each with its verdict, recommendations and sensitivity curve,\n"
+		"and a table of predictions for every pair, which can be sorted.\n"
 		"Without APP: your own applications and the published ones.\n\n"
 		"  -o FILE, --output=FILE  output file, or a directory for an index.html\n"
 		"  --blame                 add the results of netprof blame\n"

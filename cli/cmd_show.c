@@ -6,7 +6,7 @@
  *
  *	Runs       2 of 18 used ...		labelled facts
  *	Slowed by  NPmpi +79 % ...		the worst pairs
- *	Advice     ...				recommendation (cli_recommend.h)
+ *	Avoid      ...				recommendation (cli_recommend.h)
  *
  *	Latency               probes ...	latencies, and those of idle
  *	Share of probes ...			histogram
@@ -819,15 +819,19 @@ static void print_pairs(FILE *f, const struct show *show, bool brief)
 				   "(? uncertain: netprof predict says why)");
 }
 
-/* Print what to avoid and what to measure. brief: only the first sentence. */
+/* Print what to avoid and what to measure. brief: only the first of them. */
 static void
 print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 		     bool brief)
 {
 	char text[CLI_RECOMMENDATION_BYTES];
 
-	cli_recommendation_text(recommendation, brief, text, sizeof(text));
-	cli_print_labelled(f, "Advice", "%s", text);
+	cli_avoid_text(recommendation, text, sizeof(text));
+	cli_print_labelled(f, "Avoid", "%s", text);
+	if (brief && *text)
+		return;
+	cli_improve_text(recommendation, text, sizeof(text));
+	cli_print_labelled(f, "To improve", "%s", text);
 }
 
 /* ---- labelled facts ---- */
@@ -1089,7 +1093,7 @@ static void print_level_row(FILE *f, const struct np_run_summary_level *levels,
 		"run time",
 		"95 % interval from",
 		"                to",
-		"the load's rounds",
+		"slowdown of the load",
 	};
 	char buf[CLI_NUMBER_LEN];
 

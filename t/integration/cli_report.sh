@@ -224,7 +224,7 @@ test_a_report_is_one_self_contained_page() {
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$page")" 12
 	equal "curves" "$(grep -c '<svg role="img"' "$page")" 5
 	contains "advice" "$(cat "$page")" \
-		'<dt>Advice</dt><dd>Avoid sharing a leaf switch with a second fft job, lammps or halo: each slows fft by more than 10 %. To do so: sbatch --exclude=NODES. To improve the predictions: salloc'
+		'<dt>Avoid</dt><dd>sharing a leaf switch with a second fft job, lammps or halo: each slows fft by more than 10 %. To do so: sbatch --exclude=NODES.</dd>'
 	contains "a cell" "$(cat "$page")" \
 		'<td data-v="0.79[0-9]*" class="much" title="mixture, uncertain">\+79 %\?<small>71 to 111</small></td>'
 	mkdir "$S/web"

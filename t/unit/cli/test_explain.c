@@ -190,21 +190,21 @@ static const struct {
 	{ "no application exceeds the limit",
 	  { 0.1, 0.02 },
 	  2,
-	  "No application with a reliable prediction slows halo by more than 10 %." },
+	  "none: no application with a reliable prediction slows halo by more than 10 %." },
 	{ "one application exceeds it",
 	  { 0.11, 0.02 },
 	  2,
-	  "Avoid sharing a leaf switch with fft, which slows halo by more than "
+	  "sharing a leaf switch with fft, which slows halo by more than "
 	  "10 %. " TO_DO_SO },
 	{ "two applications exceed it",
 	  { 0.4, 0.11, 0.1 },
 	  3,
-	  "Avoid sharing a leaf switch with fft or NPmpi: each slows halo by "
+	  "sharing a leaf switch with fft or NPmpi: each slows halo by "
 	  "more than 10 %. " TO_DO_SO },
 	{ "all exceed it, a second job of its own among them",
 	  { 0.4, 0.3, 0.2 },
 	  3,
-	  "Avoid sharing a leaf switch with fft, NPmpi or a second halo job: "
+	  "sharing a leaf switch with fft, NPmpi or a second halo job: "
 	  "each slows halo by more than 10 %. " TO_DO_SO },
 };
 
