@@ -853,7 +853,7 @@ const struct cli_cmd cmd_accuracy = {
 		"  netprof accuracy --model=mutual,queue --cases results.pairs.json\n",
 	.takes = CLI_TAKES_FORMAT,
 	.own = options,
-	.required_arg = "a file of measured pairs, netprof-pairs(5)",
+	.required_arg = "a file of measured pairs (see netprof-pairs(5))",
 	.max_args = CLI_ANY,
 	.run = run_accuracy,
 };

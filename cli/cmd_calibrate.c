@@ -799,8 +799,8 @@ static void print_jobs(const struct app_plan *plan, const char *app)
 			app);
 		return;
 	}
-	fprintf(stderr, "%s: %zu %s one after the other: %zu without load", app,
-		plan->n, plan->n == 1 ? "job" : "jobs",
+	fprintf(stderr, "%s: %zu %s: %zu without load", app, plan->n,
+		plan->n == 1 ? "job" : "jobs one after the other",
 		count_jobs(plan, NP_PLANNER_ALONE));
 	sort_levels(plan->calibrated ? plan->fabric.fabric : NULL,
 		    plan->levels.name, plan->levels.n, level);

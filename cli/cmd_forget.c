@@ -36,8 +36,8 @@ static int confirm(const struct forget_options *o, const char *question)
 	if (o->yes)
 		return -1;
 	if (!isatty(STDIN_FILENO))
-		return cli_fail("%s Standard input is not a terminal, so "
-				"nobody can confirm this; use --yes",
+		return cli_fail("cannot ask \"%s\", because standard input is "
+				"not a terminal; --yes answers it",
 				question);
 	fprintf(stderr, "%s [y/N] ", question);
 	if (fgets(reply, sizeof(reply), stdin))
@@ -111,7 +111,7 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 			 "Remove %s profile of %s for good, with %zu run%s%s?",
 			 own ? "your" : "the published", runs->app, runs->n,
 			 cli_plural_s(runs->n),
-			 own ? ", all traces and measured pairs" : "");
+			 own ? ", all traces and measured slowdowns" : "");
 	if (rc < 0)
 		rc = confirm(o, question);
 	if (rc < 0 && np_store_remove(s->store, owner, runs->app,
@@ -147,9 +147,9 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 			   NULL, &runs, &err);
 	o.published = owner == NP_STORE_PUBLISHED;
 	if (rc == -ENOENT) {
-		rc = cli_fail("no %s of \"%.64s\"%s",
-			      o.published ? "published profile" :
-					    "profile of your own",
+		rc = cli_fail("%s \"%.64s\"%s",
+			      o.published ? "no published profile of" :
+					    "you have no profile of",
 			      o.app,
 			      cli_similar_apps(&s, &o, o.app, near,
 					       sizeof(near)));
@@ -180,8 +180,8 @@ const struct cli_cmd cmd_forget = {
 	.args = "[--yes] APP [RUN]...",
 	.help = "remove your own runs from the store",
 	.text = "Removes runs of APP after asking.  RUN is a name that netprof runs prints, or\n"
-		"the number of a job; without RUN, all your runs of APP and their traces are\n"
-		"removed.  Published copies stay.\n\n"
+		"the number of a job; without RUN, all your runs of APP are removed, with their\n"
+		"traces and the measured slowdowns of APP.  Published copies stay.\n\n"
 		"  -y, --yes  do not ask",
 	.examples = "  netprof forget fft 4000\n"
 		    "  netprof forget hello\n",
@@ -197,8 +197,8 @@ const struct cli_cmd cmd_unpublish = {
 	.args = "[--yes] APP [RUN]...",
 	.help = "remove a published profile (administrators)",
 	.text = "Removes the published runs of APP, or only each RUN, after asking.  Without a\n"
-		"published profile, placement does not keep other users' jobs away from APP.\n"
-		"Users' own runs stay.\n\n"
+		"published profile, placement does not restrict other users' jobs because of\n"
+		"APP.  Users' own runs stay.\n\n"
 		"  -y, --yes  do not ask",
 	.examples = "  netprof unpublish lammps-melt\n"
 		    "  netprof unpublish fft 4000\n",

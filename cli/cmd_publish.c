@@ -76,14 +76,15 @@ static int load_and_publish(struct cli_store *store,
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_runs runs;
-	char suggestion[256];
+	char suggestion[256], user[CLI_NUMBER_LEN];
 	int rc = np_store_load(store->store, NP_STORE_USER, uid, app,
 			       cli_warn_line, NULL, &runs, &err);
 
 	if (rc == -ENOENT) {
 		/* Suggest similar names among the applications of that user. */
 		options->uid = uid;
-		return cli_fail("%s%s", err.text,
+		return cli_fail("%s has no profile of \"%s\"%s",
+				cli_user(uid, user), app,
 				cli_similar_apps(store, options, app,
 						 suggestion,
 						 sizeof(suggestion)));

@@ -42,7 +42,12 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 	/* Output that is still buffered would be lost in execv(). */
 	fflush(NULL);
 	execv(path, argv);
-	return cli_fail("%s: %s", path, strerror(errno));
+	return errno == ENOENT ?
+		       cli_fail("%s does not exist: install the plugins for "
+				"this release of Slurm, or correct LibexecDir "
+				"in netprof.conf",
+				path) :
+		       cli_fail("%s: %s", path, strerror(errno));
 }
 
 const struct cli_cmd cmd_release = {

@@ -977,6 +977,6 @@ const struct cli_cmd cmd_validate = {
 		 CLI_TAKES_MODEL,
 	.own = own_options,
 	.max_args = 1,
-	.required_arg = "a file that lists programs, netprof-validate(1)",
+	.required_arg = "a file that lists programs (see netprof-validate(1))",
 	.run = run_validate,
 };

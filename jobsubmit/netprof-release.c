@@ -26,8 +26,8 @@ static int fail(const char *why)
 }
 
 /*
- * Print an update: "JobId=12: would restore ExcNodeList=n7, begin time; remove
- * annotation".
+ * Print an update: "JobId=12: would restore the user's excluded nodes (n7) and
+ * begin time, remove the annotation".
  */
 static void print_update(uint32_t id, const struct np_update *update,
 			 bool dry_run)
@@ -36,13 +36,14 @@ static void print_update(uint32_t id, const struct np_update *update,
 
 	printf("JobId=%u: %s", id, dry_run ? "would " : "");
 	if (restores)
-		printf("restore%s", dry_run ? "" : "d");
+		printf("restore%s the user's", dry_run ? "" : "d");
 	if (update->exc_nodes)
-		printf(" ExcNodeList=%s", update->exc_nodes);
+		printf(" excluded nodes (%s)",
+		       *update->exc_nodes ? update->exc_nodes : "none");
 	if (update->begin_sec)
-		printf("%s begin time", update->exc_nodes ? "," : "");
+		printf("%s begin time", update->exc_nodes ? " and" : "");
 	if (update->comment)
-		printf("%sremove%s annotation", restores ? "; " : "",
+		printf("%sremove%s the annotation", restores ? ", " : "",
 		       dry_run ? "" : "d");
 	putchar('\n');
 }

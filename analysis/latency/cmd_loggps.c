@@ -465,7 +465,7 @@ static int print_text(const struct np_loggps_record *r)
 	       *r->transport ? r->transport : "an unknown transport",
 	       r->across ? "across leaf switches" :
 	       *r->leaf	 ? r->leaf :
-			   "no topology",
+			   "an unknown leaf switch",
 	       *r->cluster ? " of " : "", r->cluster);
 	print_value("L", "latency", &f->L);
 	print_value("o", "overhead of sending", &f->o_send);

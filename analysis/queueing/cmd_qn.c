@@ -893,7 +893,7 @@ const struct cli_cmd cmd_qn = {
 		    "  netprof qn --customers=1-21:5 web.json\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
 	.own = options,
-	.required_arg = "a file, netprof-qn(5)",
+	.required_arg = "a file (see netprof-qn(5))",
 	.max_args = 1,
 	.run = run_qn,
 };

@@ -956,7 +956,7 @@ test_an_error_in_netprof_conf_does_not_disable_list() {
 	equal "exit status of a report" "$RC" 0
 	equal "lines of a report" "$(grep -c 'no such key' "$S/err")" 1
 	run netprof release --dry-run
-	contains "release goes on" "$ERR" 'netprof-release: No such file'
+	contains "release goes on" "$ERR" 'netprof-release does not exist: install the plugins'
 	[ "$MY_UID" = 0 ] || return 0
 	chmod 644 "$S/conf"
 	run setpriv --reuid=65534 --clear-groups env XDG_CACHE_HOME="$S/none" \
@@ -999,7 +999,7 @@ test_failures_are_one_line_with_status_one() {
 	row 'NETPROF_CONF=/nonexistent' env NETPROF_CONF=/nonexistent netprof list
 	row 'no such user' netprof show --user=nobody-of-that-name lammps
 	row 'application name "../lammps": expected' netprof show ../lammps
-	row 'no profile of nosuch' netprof publish nosuch
+	row "$ME has no profile of \"nosuch\"" netprof publish nosuch
 	row 'standard output: No space left' sh -c 'netprof list >/dev/full'
 	row 'no calibration of cluster xpc in .*: salloc .* netprof calibrate$' \
 		netprof predict elsewhere fft

@@ -518,7 +518,7 @@ test_release_starts_its_program() {
 	rm "$S/libexec/netprof-release"
 	run netprof release
 	equal "exit status" "$RC" 1
-	equal "error" "$ERR" "netprof: $S/libexec/netprof-release: No such file or directory"
+	equal "error" "$ERR" "netprof: $S/libexec/netprof-release does not exist: install the plugins for this release of Slurm, or correct LibexecDir in netprof.conf"
 }
 
 [ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"
