@@ -243,11 +243,10 @@ static const char *advice_for(const struct cli_diagnosis *diagnosis,
 	case NP_CAUSE_NETWORK:
 		/* Only steps on several nodes are measured. */
 		if (diagnosis->job->n_nodes == 1)
-			return "keep it away from such neighbours: sbatch "
-			       "--exclude=NODES";
+			return "avoid such neighbours: sbatch --exclude=NODES";
 		return "measure it (sbatch --netprofile=NAME job.sh), so that "
-		       "placement can keep it away from such neighbours; by "
-		       "hand: sbatch --exclude=NODES or --switches=1";
+		       "placement can avoid such neighbours; by hand: "
+		       "sbatch --exclude=NODES or --switches=1";
 	case NP_CAUSE_LINK:
 		cli_appendf(buf, len,
 			    "have the link of %s checked (ethtool, ibdiagnet, "

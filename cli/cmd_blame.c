@@ -181,7 +181,7 @@ static int print_text(const struct np_acct *acct,
 			stdout, "Next",
 			"netprof explain JOB shows what slowed one run; sbatch "
 			"--netprofile=NAME job.sh measures an application, so "
-			"that placement can keep it away from such neighbours");
+			"that placement can avoid such neighbours");
 	print_pairs(acct, costs);
 	print_leaves(acct, costs);
 	print_nodes(acct, costs);

@@ -30,7 +30,7 @@
  * Visibility. Job a takes job b into account if b's profile is trusted and b's
  * use of its name is authorised (not NP_JOB_UNPROVED), or if both have the same
  * owner. So a user's own profile restricts only that user's jobs, and only a
- * trusted profile keeps other users' jobs away.
+ * trusted profile restricts other users' jobs.
  *
  * Conflict. A pending job a must avoid a leaf if a, or one of the jobs running
  * there that are visible to a, would be slowed beyond the limit once a runs

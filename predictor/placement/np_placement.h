@@ -119,7 +119,7 @@ enum np_why {
 				  for NP_PLACEMENT_PATIENCE_SEC */
 	NP_WHY_NO_ROOM_APART,  /* prefer: it could not start apart now */
 	NP_WHY_TASKS_TOGETHER, /* prefer: array whose tasks conflict */
-	/* NP_ACT_RESTRICT, NP_ACT_HOLD: kept away from .other */
+	/* NP_ACT_RESTRICT, NP_ACT_HOLD: the job must avoid .other */
 	NP_WHY_FROM_RUNNING,
 	NP_WHY_FROM_PENDING,
 	/* NP_ACT_HOLD */
