@@ -45,13 +45,17 @@
 #include "np_slurm_file.h"
 #include "np_topo.h"
 
-/* ---- Results: a summary of a simulation, and what a policy changes ---- */
+/*
+ * ---- Inputs and results of the command ----
+ */
 
-#define LONG_HOLD_SEC 600 /* a longer hold counts as long */
-#define SHORT_RUN_SEC 10  /* shorter run times count as this in slowdowns */
-#define WEEK_SEC (7 * 86400)
-#define MAX_WEEKS 65536 /* weeks of all seeds */
+#define MAX_POLICIES 16
+#define MAX_SEEDS 100
+#define MAX_SETTINGS 16
+#define MAX_MIX 64    /* names in --mix */
+#define NAME_BYTES 64 /* bytes of the name of a policy or profile */
 
+/* A simulation, or the means of several ones with different seeds. */
 struct summary {
 	size_t started, ended, too_large; /* jobs */
 	double wait_mean_sec, wait_median_sec, wait_p95_sec;
@@ -94,222 +98,6 @@ struct gain {
 	double wait_change_sec; /* per job, mean */
 };
 
-#define REPLICATES 1000 /* bootstrap samples */
-
-/* Whether a job has run to its end. */
-static bool has_ended(const struct np_sim_outcome *outcome)
-{
-	return outcome->start_sec >= 0 && outcome->end_sec >= 0;
-}
-
-/* From when a job was eligible to its start. */
-static double wait_sec(const struct np_sim_outcome *outcome)
-{
-	return (double)(outcome->start_sec - outcome->eligible_sec);
-}
-
-static double ran_sec(const struct np_sim_outcome *outcome)
-{
-	return (double)(outcome->end_sec - outcome->start_sec);
-}
-
-/*
- * Run time lost to interference: what the run took longer than alone. A job
- * that its time limit ended has lost only up to that limit.
- */
-static double lost_sec(const struct np_sim_job *job,
-		       const struct np_sim_outcome *outcome)
-{
-	return outcome->slowed ? fmax(0, ran_sec(outcome) - job->run_sec) : 0;
-}
-
-/* Add a job that ended to the summary. */
-static void add_job(struct summary *sum, const struct np_sim_job *job,
-		    const struct np_sim_outcome *outcome)
-{
-	double alone = fmax(job->run_sec, SHORT_RUN_SEC);
-	double ran = ran_sec(outcome);
-
-	sum->ended++;
-	sum->slowdown_mean += fmax(1, (wait_sec(outcome) + ran) / alone);
-	sum->used_node_sec += job->nodes * ran;
-	sum->lost_node_sec += job->nodes * lost_sec(job, outcome);
-	sum->limits += outcome->over_limit && outcome->slowed &&
-		       job->run_sec < job->limit_sec;
-	sum->slowed += outcome->slowed;
-}
-
-/* Add what placement did to a job. */
-static void add_hold(struct summary *sum, const struct np_sim_outcome *outcome)
-{
-	sum->was_restricted += outcome->was_restricted;
-	sum->held += outcome->held_sec > 0;
-	sum->held_long += outcome->held_sec > LONG_HOLD_SEC;
-	sum->released += outcome->released;
-	sum->held_longest_sec = fmax(sum->held_longest_sec, outcome->held_sec);
-}
-
-/* Quantile of sorted values: the nearest one. */
-static double quantile(const double *sorted, size_t n, double q)
-{
-	return n ? sorted[(size_t)(q * (double)(n - 1) + .5)] : 0;
-}
-
-/* Returns 0 or -ENOMEM. */
-static int summarise(const struct np_sim_input *input,
-		     const struct np_sim_outcome *outcome,
-		     const struct np_sim_counts *counts, struct summary *out)
-{
-	double *wait = malloc((input->n + 1) * sizeof(*wait)), sum = 0;
-	struct summary result = {
-		.backfill_starts = counts->backfill_starts,
-		.makespan_sec = (double)(counts->last_sec - counts->first_sec),
-	};
-
-	if (!wait)
-		return -ENOMEM;
-	for (size_t i = 0; i < input->n; i++) {
-		const struct np_sim_outcome *one = &outcome[i];
-
-		result.too_large += one->how == NP_SIM_TOO_LARGE;
-		add_hold(&result, one);
-		if (one->start_sec < 0)
-			continue;
-		wait[result.started++] = wait_sec(one);
-		sum += wait_sec(one);
-		if (has_ended(one))
-			add_job(&result, &input->job[i], one);
-	}
-	qsort(wait, result.started, sizeof(*wait), np_order_double);
-	if (result.started)
-		result.wait_mean_sec = sum / (double)result.started;
-	result.wait_median_sec = quantile(wait, result.started, .5);
-	result.wait_p95_sec = quantile(wait, result.started, .95);
-	if (result.ended)
-		result.slowdown_mean /= (double)result.ended;
-	if (result.makespan_sec > 0)
-		result.utilisation = result.used_node_sec /
-				     result.makespan_sec /
-				     (double)input->cluster->leaves->n_nodes;
-	free(wait);
-	*out = result;
-	return 0;
-}
-
-/* Append the sums of each week of one seed. Returns 0 or -ENOMEM. */
-static int compare_by_week(const struct np_sim_input *input,
-			   const struct np_sim_outcome *without,
-			   const struct np_sim_outcome *with,
-			   struct weeks *weeks)
-{
-	int64_t first = input->n ? input->job[0].submit_sec : 0;
-	int64_t last = input->n ? input->job[input->n - 1].submit_sec : 0;
-	size_t n = (size_t)((last - first) / WEEK_SEC) + 1, before = weeks->n;
-
-	if (before + n > MAX_WEEKS)
-		n = 1;
-	if (np_array_resize(&weeks->at, before + n, sizeof(*weeks->at)))
-		return -ENOMEM;
-	weeks->n += n;
-	memset(weeks->at + before, 0, n * sizeof(*weeks->at));
-	for (size_t i = 0; i < input->n; i++) {
-		const struct np_sim_job *job = &input->job[i];
-		size_t number = (size_t)((job->submit_sec - first) / WEEK_SEC);
-		struct week_sums *week =
-			&weeks->at[before + (number < n ? number : 0)];
-
-		if (!has_ended(&without[i]) || !has_ended(&with[i]))
-			continue;
-		week->jobs++;
-		week->used += job->nodes * ran_sec(&without[i]);
-		week->lost_without += job->nodes * lost_sec(job, &without[i]);
-		week->lost_with += job->nodes * lost_sec(job, &with[i]);
-		week->wait_without += wait_sec(&without[i]);
-		week->wait_with += wait_sec(&with[i]);
-	}
-	return 0;
-}
-
-/* Add the sums of one week to others. */
-static void add_week(struct week_sums *to, const struct week_sums *week)
-{
-	to->used += week->used;
-	to->lost_without += week->lost_without;
-	to->lost_with += week->lost_with;
-	to->wait_without += week->wait_without;
-	to->wait_with += week->wait_with;
-	to->jobs += week->jobs;
-}
-
-/* Node-seconds no longer lost, relative to those used without the policy. */
-static double saved_share(const struct week_sums *week)
-{
-	return week->used > 0 ?
-		       (week->lost_without - week->lost_with) / week->used :
-		       0;
-}
-
-/* Relative change of the total wait; NaN if only the policy makes jobs wait. */
-static double wait_change(const struct week_sums *week)
-{
-	if (week->wait_without > 0)
-		return week->wait_with / week->wait_without - 1;
-	return week->wait_with > 0 ? NAN : 0;
-}
-
-/* Set the 95 % interval of an estimate to that of its bootstrap samples. */
-static void set_interval(struct estimate *estimate, double sample[REPLICATES])
-{
-	qsort(sample, REPLICATES, sizeof(*sample), np_order_double);
-	estimate->low = quantile(sample, REPLICATES, .025);
-	estimate->high = quantile(sample, REPLICATES, .975);
-}
-
-/* The bootstrap is over the weeks of all seeds. Returns 0 or -ENOMEM. */
-static int estimate_gain(const struct weeks *weeks, struct gain *out)
-{
-	struct np_rng *rng = np_rng_new(1, "weeks");
-	double *saved = malloc(2 * REPLICATES * sizeof(*saved));
-	double *delay = saved + REPLICATES;
-	struct week_sums all = { .jobs = 0 };
-
-	if (!rng || !saved) {
-		np_rng_free(rng);
-		free(saved);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < weeks->n; i++)
-		add_week(&all, &weeks->at[i]);
-	for (int k = 0; k < REPLICATES; k++) {
-		struct week_sums sums = { .jobs = 0 };
-
-		for (size_t i = 0; i < weeks->n; i++)
-			add_week(&sums,
-				 &weeks->at[np_rng_below(rng, weeks->n)]);
-		saved[k] = saved_share(&sums);
-		delay[k] = wait_change(&sums);
-	}
-	out->saved = (struct estimate){ saved_share(&all), NAN, NAN };
-	out->delay = (struct estimate){ wait_change(&all), NAN, NAN };
-	if (weeks->n > 1)
-		set_interval(&out->saved, saved);
-	if (weeks->n > 1 && !isnan(out->delay.value))
-		set_interval(&out->delay, delay);
-	out->wait_change_sec =
-		all.jobs > 0 ? (all.wait_with - all.wait_without) / all.jobs :
-			       0;
-	np_rng_free(rng);
-	free(saved);
-	return 0;
-}
-
-/* ---- The inputs and results of the command ---- */
-
-#define MAX_POLICIES 16
-#define MAX_SEEDS 100
-#define MAX_SETTINGS 16
-#define NAME_BYTES 64 /* bytes of the name of a policy or profile */
-
 struct policy {
 	char name[NAME_BYTES]; /* "enforce", "enforce:MaxSlowdown=20%" */
 	struct np_sim_policy sim;
@@ -317,8 +105,6 @@ struct policy {
 	struct weeks weeks; /* differences from the first policy */
 	struct gain gain;
 };
-
-#define MAX_MIX 64 /* names in --mix */
 
 /* The options of the command. */
 struct sim_options {
@@ -2097,7 +1883,453 @@ static int read_inputs(struct sim *sim)
 	return rc;
 }
 
-/* ---- text ---- */
+/*
+ * ---- Results: a summary of a simulation, and what a policy changes ----
+ */
+
+#define LONG_HOLD_SEC 600 /* a longer hold counts as long */
+#define SHORT_RUN_SEC 10  /* shorter run times count as this in slowdowns */
+#define WEEK_SEC (7 * 86400)
+#define MAX_WEEKS 65536 /* weeks of all seeds */
+#define REPLICATES 1000 /* bootstrap samples */
+
+/* Whether a job has run to its end. */
+static bool has_ended(const struct np_sim_outcome *outcome)
+{
+	return outcome->start_sec >= 0 && outcome->end_sec >= 0;
+}
+
+/* From when a job was eligible to its start. */
+static double wait_sec(const struct np_sim_outcome *outcome)
+{
+	return (double)(outcome->start_sec - outcome->eligible_sec);
+}
+
+static double ran_sec(const struct np_sim_outcome *outcome)
+{
+	return (double)(outcome->end_sec - outcome->start_sec);
+}
+
+/*
+ * Run time lost to interference: what the run took longer than alone. A job
+ * that its time limit ended has lost only up to that limit.
+ */
+static double lost_sec(const struct np_sim_job *job,
+		       const struct np_sim_outcome *outcome)
+{
+	return outcome->slowed ? fmax(0, ran_sec(outcome) - job->run_sec) : 0;
+}
+
+/* Add a job that ended to the summary. */
+static void add_job(struct summary *sum, const struct np_sim_job *job,
+		    const struct np_sim_outcome *outcome)
+{
+	double alone = fmax(job->run_sec, SHORT_RUN_SEC);
+	double ran = ran_sec(outcome);
+
+	sum->ended++;
+	sum->slowdown_mean += fmax(1, (wait_sec(outcome) + ran) / alone);
+	sum->used_node_sec += job->nodes * ran;
+	sum->lost_node_sec += job->nodes * lost_sec(job, outcome);
+	sum->limits += outcome->over_limit && outcome->slowed &&
+		       job->run_sec < job->limit_sec;
+	sum->slowed += outcome->slowed;
+}
+
+/* Add what placement did to a job. */
+static void add_hold(struct summary *sum, const struct np_sim_outcome *outcome)
+{
+	sum->was_restricted += outcome->was_restricted;
+	sum->held += outcome->held_sec > 0;
+	sum->held_long += outcome->held_sec > LONG_HOLD_SEC;
+	sum->released += outcome->released;
+	sum->held_longest_sec = fmax(sum->held_longest_sec, outcome->held_sec);
+}
+
+/* Quantile of sorted values: the nearest one. */
+static double quantile(const double *sorted, size_t n, double q)
+{
+	return n ? sorted[(size_t)(q * (double)(n - 1) + .5)] : 0;
+}
+
+/* Returns 0 or -ENOMEM. */
+static int summarise(const struct np_sim_input *input,
+		     const struct np_sim_outcome *outcome,
+		     const struct np_sim_counts *counts, struct summary *out)
+{
+	double *wait = malloc((input->n + 1) * sizeof(*wait)), sum = 0;
+	struct summary result = {
+		.backfill_starts = counts->backfill_starts,
+		.makespan_sec = (double)(counts->last_sec - counts->first_sec),
+	};
+
+	if (!wait)
+		return -ENOMEM;
+	for (size_t i = 0; i < input->n; i++) {
+		const struct np_sim_outcome *one = &outcome[i];
+
+		result.too_large += one->how == NP_SIM_TOO_LARGE;
+		add_hold(&result, one);
+		if (one->start_sec < 0)
+			continue;
+		wait[result.started++] = wait_sec(one);
+		sum += wait_sec(one);
+		if (has_ended(one))
+			add_job(&result, &input->job[i], one);
+	}
+	qsort(wait, result.started, sizeof(*wait), np_order_double);
+	if (result.started)
+		result.wait_mean_sec = sum / (double)result.started;
+	result.wait_median_sec = quantile(wait, result.started, .5);
+	result.wait_p95_sec = quantile(wait, result.started, .95);
+	if (result.ended)
+		result.slowdown_mean /= (double)result.ended;
+	if (result.makespan_sec > 0)
+		result.utilisation = result.used_node_sec /
+				     result.makespan_sec /
+				     (double)input->cluster->leaves->n_nodes;
+	free(wait);
+	*out = result;
+	return 0;
+}
+
+/* Append the sums of each week of one seed. Returns 0 or -ENOMEM. */
+static int compare_by_week(const struct np_sim_input *input,
+			   const struct np_sim_outcome *without,
+			   const struct np_sim_outcome *with,
+			   struct weeks *weeks)
+{
+	int64_t first = input->n ? input->job[0].submit_sec : 0;
+	int64_t last = input->n ? input->job[input->n - 1].submit_sec : 0;
+	size_t n = (size_t)((last - first) / WEEK_SEC) + 1, before = weeks->n;
+
+	if (before + n > MAX_WEEKS)
+		n = 1;
+	if (np_array_resize(&weeks->at, before + n, sizeof(*weeks->at)))
+		return -ENOMEM;
+	weeks->n += n;
+	memset(weeks->at + before, 0, n * sizeof(*weeks->at));
+	for (size_t i = 0; i < input->n; i++) {
+		const struct np_sim_job *job = &input->job[i];
+		size_t number = (size_t)((job->submit_sec - first) / WEEK_SEC);
+		struct week_sums *week =
+			&weeks->at[before + (number < n ? number : 0)];
+
+		if (!has_ended(&without[i]) || !has_ended(&with[i]))
+			continue;
+		week->jobs++;
+		week->used += job->nodes * ran_sec(&without[i]);
+		week->lost_without += job->nodes * lost_sec(job, &without[i]);
+		week->lost_with += job->nodes * lost_sec(job, &with[i]);
+		week->wait_without += wait_sec(&without[i]);
+		week->wait_with += wait_sec(&with[i]);
+	}
+	return 0;
+}
+
+/* Add the sums of one week to others. */
+static void add_week(struct week_sums *to, const struct week_sums *week)
+{
+	to->used += week->used;
+	to->lost_without += week->lost_without;
+	to->lost_with += week->lost_with;
+	to->wait_without += week->wait_without;
+	to->wait_with += week->wait_with;
+	to->jobs += week->jobs;
+}
+
+/* Node-seconds no longer lost, relative to those used without the policy. */
+static double saved_share(const struct week_sums *week)
+{
+	return week->used > 0 ?
+		       (week->lost_without - week->lost_with) / week->used :
+		       0;
+}
+
+/* Relative change of the total wait; NaN if only the policy makes jobs wait. */
+static double wait_change(const struct week_sums *week)
+{
+	if (week->wait_without > 0)
+		return week->wait_with / week->wait_without - 1;
+	return week->wait_with > 0 ? NAN : 0;
+}
+
+/* Set the 95 % interval of an estimate to that of its bootstrap samples. */
+static void set_interval(struct estimate *estimate, double sample[REPLICATES])
+{
+	qsort(sample, REPLICATES, sizeof(*sample), np_order_double);
+	estimate->low = quantile(sample, REPLICATES, .025);
+	estimate->high = quantile(sample, REPLICATES, .975);
+}
+
+/* The bootstrap is over the weeks of all seeds. Returns 0 or -ENOMEM. */
+static int estimate_gain(const struct weeks *weeks, struct gain *out)
+{
+	struct np_rng *rng = np_rng_new(1, "weeks");
+	double *saved = malloc(2 * REPLICATES * sizeof(*saved));
+	double *delay = saved + REPLICATES;
+	struct week_sums all = { .jobs = 0 };
+
+	if (!rng || !saved) {
+		np_rng_free(rng);
+		free(saved);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < weeks->n; i++)
+		add_week(&all, &weeks->at[i]);
+	for (int k = 0; k < REPLICATES; k++) {
+		struct week_sums sums = { .jobs = 0 };
+
+		for (size_t i = 0; i < weeks->n; i++)
+			add_week(&sums,
+				 &weeks->at[np_rng_below(rng, weeks->n)]);
+		saved[k] = saved_share(&sums);
+		delay[k] = wait_change(&sums);
+	}
+	out->saved = (struct estimate){ saved_share(&all), NAN, NAN };
+	out->delay = (struct estimate){ wait_change(&all), NAN, NAN };
+	if (weeks->n > 1)
+		set_interval(&out->saved, saved);
+	if (weeks->n > 1 && !isnan(out->delay.value))
+		set_interval(&out->delay, delay);
+	out->wait_change_sec =
+		all.jobs > 0 ? (all.wait_with - all.wait_without) / all.jobs :
+			       0;
+	np_rng_free(rng);
+	free(saved);
+	return 0;
+}
+
+/* The values of a summary, which are the rows of the table of policies. */
+enum unit { U_COUNT, U_SEC, U_SHARE, U_HOURS, U_NUMBER };
+#define AT(member) offsetof(struct summary, member)
+static const struct row {
+	const char *name, *key;
+	enum unit unit;
+	size_t at;
+} rows[] = {
+	{ "Wait, mean", "wait_mean_sec", U_SEC, AT(wait_mean_sec) },
+	{ "Wait, median", "wait_median_sec", U_SEC, AT(wait_median_sec) },
+	{ "Wait, 95th percentile", "wait_p95_sec", U_SEC, AT(wait_p95_sec) },
+	{ "Bounded slowdown, mean", "bounded_slowdown", U_NUMBER,
+	  AT(slowdown_mean) },
+	{ "Utilisation", "utilisation", U_SHARE, AT(utilisation) },
+	{ "Makespan", "makespan_sec", U_SEC, AT(makespan_sec) },
+	{ "Node-hours used", "used_node_sec", U_HOURS, AT(used_node_sec) },
+	{ "Node-hours lost", "lost_node_sec", U_HOURS, AT(lost_node_sec) },
+	{ "Jobs slowed", "jobs_slowed", U_COUNT, AT(slowed) },
+	{ "Ended by their time limit", "limits_reached", U_COUNT, AT(limits) },
+	{ "Jobs restricted", "jobs_restricted", U_COUNT, AT(was_restricted) },
+	{ "Jobs held", "jobs_held", U_COUNT, AT(held) },
+	{ "Held over 10 min", "jobs_held_long", U_COUNT, AT(held_long) },
+	{ "Held longest", "held_longest_sec", U_SEC, AT(held_longest_sec) },
+	{ "Released at MaxDefer", "jobs_released", U_COUNT, AT(released) },
+	{ "Started by backfill", "backfill_starts", U_COUNT,
+	  AT(backfill_starts) },
+};
+#undef AT
+
+/*
+ * The value of a row; counts are stored as size_t, everything else as double.
+ */
+static double value_of(const struct row *row, const struct summary *sum)
+{
+	const char *at = (const char *)sum + row->at;
+
+	return row->unit == U_COUNT ? (double)*(const size_t *)at :
+				      *(const double *)at;
+}
+
+/* Update the means in *to, which has n seeds already, with another seed. */
+static void add_summary(struct summary *to, const struct summary *sum, size_t n)
+{
+	const struct summary before = *to;
+	double weight = 1 / (double)(n + 1);
+
+	/* Members that are in no row are those of the last seed. */
+	*to = *sum;
+	for (size_t i = 0; n && i < NP_ARRAY_SIZE(rows); i++) {
+		double was = value_of(&rows[i], &before);
+		double mean = was + (value_of(&rows[i], sum) - was) * weight;
+
+		if (rows[i].unit == U_COUNT)
+			*(size_t *)((char *)to + rows[i].at) =
+				(size_t)(mean + .5);
+		else
+			*(double *)((char *)to + rows[i].at) = mean;
+	}
+	to->held_longest_sec =
+		fmax(before.held_longest_sec, sum->held_longest_sec);
+}
+
+/*
+ * ---- Simulation: each policy with each seed ----
+ */
+
+static volatile sig_atomic_t interrupted;
+
+/* The simulation stops at its next event. */
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+/* Progress of the whole work. */
+struct progress {
+	struct sim *sim;
+	const char *policy;
+	size_t part, parts; /* simulations done, and their total */
+	int shown;	    /* percent that are displayed; -1: none yet */
+};
+
+/* Update the progress bar, on a terminal only. */
+static void show_progress(struct progress *progress, int percent)
+{
+	if (percent == progress->shown || !isatty(STDERR_FILENO))
+		return;
+	progress->shown = percent;
+	fprintf(stderr, "\r%3d %%  simulating %-40.40s", percent,
+		progress->policy);
+	if (percent == 100)
+		fprintf(stderr, "\r%60s\r", "");
+}
+
+/*
+ * Called by the simulation now and then: update the progress, and stop after
+ * ^C.
+ */
+static bool may_continue(void *arg, size_t ended)
+{
+	struct progress *progress = arg;
+	double done = (double)progress->part +
+		      (double)ended / (double)progress->sim->log.n;
+
+	progress->sim->share_done = done / (double)progress->parts;
+	show_progress(progress, (int)(100 * progress->sim->share_done));
+	return !interrupted;
+}
+
+/* --events: print one line for each start. */
+static void write_event(void *arg, uint32_t job,
+			const struct np_sim_outcome *outcome,
+			const uint32_t *node, size_t n)
+{
+	const struct progress *progress = arg;
+	const struct sim *sim = progress->sim;
+	const struct np_queue_job *from = &sim->log.job[job];
+
+	fprintf(sim->events, "%s|%llu", progress->policy,
+		(unsigned long long)from->id);
+	if (from->task != NP_QUEUE_NONE)
+		fprintf(sim->events, "_%u", from->task);
+	fprintf(sim->events, "|%lld|%lld|%lld|%s|%s|%u|",
+		(long long)from->submit_sec, (long long)outcome->eligible_sec,
+		(long long)outcome->start_sec,
+		outcome->how == NP_SIM_MAIN ? "main" : "backfill",
+		outcome->released	? "released at MaxDefer" :
+		outcome->was_restricted ? "restricted" :
+		outcome->was_held	? "held" :
+					  "-",
+		outcome->held_sec);
+	for (size_t i = 0; i < n; i++)
+		fprintf(sim->events, "%s%u", i ? "," : "", node[i]);
+	fputc('\n', sim->events);
+}
+
+/* One policy with one seed. */
+static int simulate_policy(struct sim *sim, struct progress *progress, size_t i,
+			   uint32_t seed, struct np_sim_outcome *outcome)
+{
+	struct policy *policy = &sim->policy[i];
+	struct np_sim_input input = {
+		.cluster = &sim->cluster,
+		.job = sim->job,
+		.n = sim->log.n,
+		.scheduler = &sim->opt->scheduler,
+		.slowdowns = sim->slowdowns,
+		.known = sim->known,
+		.assoc = sim->assoc,
+		.n_assocs = sim->associations.n,
+		.policy = &policy->sim,
+		.rigid = sim->opt->fixed_run_times,
+		.started = sim->events ? write_event : NULL,
+		.go_on = may_continue,
+		.arg = progress,
+	};
+	struct np_err err = NP_ERR_INIT;
+	struct summary sum;
+	struct np_sim_counts counts;
+	int rc;
+
+	progress->policy = policy->name;
+	rc = np_simulate(&input, outcome, &counts, &err);
+	if (rc)
+		return cli_fail("%s", err.text);
+	/* Interrupted simulations still have results of the jobs that ended. */
+	sim->stopped |= counts.stopped;
+	rc = summarise(&input, outcome, &counts, &sum);
+	/* The same jobs under the first policy are the reference. */
+	if (!rc && i)
+		rc = compare_by_week(&input, sim->without, outcome,
+				     &policy->weeks);
+	if (rc)
+		return cli_fail("out of memory");
+	add_summary(&policy->sum, &sum, seed);
+	progress->part++;
+	return -1;
+}
+
+/* Simulate all policies with one seed, i.e. with the same profiles. */
+static int simulate_seed(struct sim *sim, struct progress *progress,
+			 uint32_t seed, struct np_sim_outcome *outcome)
+{
+	int rc = -1;
+
+	sample_profiles(sim, seed);
+	for (size_t i = 0; rc < 0 && !interrupted && i < sim->n_policies; i++) {
+		rc = simulate_policy(sim, progress, i, seed,
+				     i ? outcome : sim->without);
+		/* Keep the first seed's jobs under the last policy. */
+		if (!seed && i)
+			memcpy(sim->with, outcome,
+			       sim->log.n * sizeof(*outcome));
+	}
+	sim->stopped |= interrupted && progress->part < progress->parts;
+	sim->seeds_done += rc < 0 && progress->part >= sim->n_policies;
+	return rc;
+}
+
+static int simulate_all(struct sim *sim)
+{
+	uint32_t seeds = sim->opt->seeds;
+	struct progress progress = {
+		.sim = sim,
+		.parts = sim->n_policies * seeds,
+		.shown = -1,
+	};
+	struct np_sim_outcome *outcome =
+		calloc(sim->log.n + 1, sizeof(*outcome));
+	int rc = -1;
+
+	sim->without = calloc(sim->log.n + 1, sizeof(*outcome));
+	sim->with = calloc(sim->log.n + 1, sizeof(*outcome));
+	if (!outcome || !sim->without || !sim->with)
+		rc = cli_fail("out of memory");
+	for (uint32_t i = 0; rc < 0 && !sim->stopped && i < seeds; i++)
+		rc = simulate_seed(sim, &progress, i, outcome);
+	for (size_t i = 1; rc < 0 && i < sim->n_policies; i++)
+		if (sim->policy[i].weeks.n &&
+		    estimate_gain(&sim->policy[i].weeks, &sim->policy[i].gain))
+			rc = cli_fail("out of memory");
+	show_progress(&progress, 100);
+	free(outcome);
+	return rc;
+}
+
+/*
+ * ---- Output as text ----
+ */
 
 #define NAME_COLUMNS 26	  /* columns of a row's name */
 #define POLICY_COLUMNS 13 /* columns of a policy, at least */
@@ -2252,46 +2484,6 @@ static void verdict_text(const struct sim *sim, char *buf, size_t len)
 		 LONG_HOLD_SEC / 60);
 }
 
-/* Rows of the table, with a value for each policy. */
-enum unit { U_COUNT, U_SEC, U_SHARE, U_HOURS, U_NUMBER };
-#define AT(member) offsetof(struct summary, member)
-static const struct row {
-	const char *name, *key;
-	enum unit unit;
-	size_t at;
-} rows[] = {
-	{ "Wait, mean", "wait_mean_sec", U_SEC, AT(wait_mean_sec) },
-	{ "Wait, median", "wait_median_sec", U_SEC, AT(wait_median_sec) },
-	{ "Wait, 95th percentile", "wait_p95_sec", U_SEC, AT(wait_p95_sec) },
-	{ "Bounded slowdown, mean", "bounded_slowdown", U_NUMBER,
-	  AT(slowdown_mean) },
-	{ "Utilisation", "utilisation", U_SHARE, AT(utilisation) },
-	{ "Makespan", "makespan_sec", U_SEC, AT(makespan_sec) },
-	{ "Node-hours used", "used_node_sec", U_HOURS, AT(used_node_sec) },
-	{ "Node-hours lost", "lost_node_sec", U_HOURS, AT(lost_node_sec) },
-	{ "Jobs slowed", "jobs_slowed", U_COUNT, AT(slowed) },
-	{ "Ended by their time limit", "limits_reached", U_COUNT, AT(limits) },
-	{ "Jobs restricted", "jobs_restricted", U_COUNT, AT(was_restricted) },
-	{ "Jobs held", "jobs_held", U_COUNT, AT(held) },
-	{ "Held over 10 min", "jobs_held_long", U_COUNT, AT(held_long) },
-	{ "Held longest", "held_longest_sec", U_SEC, AT(held_longest_sec) },
-	{ "Released at MaxDefer", "jobs_released", U_COUNT, AT(released) },
-	{ "Started by backfill", "backfill_starts", U_COUNT,
-	  AT(backfill_starts) },
-};
-#undef AT
-
-/*
- * The value of a row; counts are stored as size_t, everything else as double.
- */
-static double value_of(const struct row *row, const struct summary *sum)
-{
-	const char *at = (const char *)sum + row->at;
-
-	return row->unit == U_COUNT ? (double)*(const size_t *)at :
-				      *(const double *)at;
-}
-
 /* A value with its unit. */
 static const char *value_text(const struct row *row, double value,
 			      char buf[CLI_NUMBER_LEN])
@@ -2354,7 +2546,7 @@ static void print_table(const struct sim *sim, size_t from, size_t to,
 	}
 }
 
-/* The effect on groups of jobs, in the simulation of the first seed. */
+/* ---- the effect on groups of jobs, in the simulation of the first seed ---- */
 
 struct group {
 	uint32_t key; /* user, class of size, or partition; first, as
@@ -2489,7 +2681,7 @@ static void print_groups(const struct sim *sim)
 	}
 }
 
-/* Job names without a profile, and what profiling them might save. */
+/* ---- job names without a profile, and what profiling them might save ---- */
 
 struct name {
 	double node_sec; /* of its jobs; the first, for np_order_desc() */
@@ -2632,7 +2824,9 @@ static int print_text(const struct sim *sim)
 	return CLI_DONE;
 }
 
-/* ---- output for programs ---- */
+/*
+ * ---- Output for programs, and as a picture ----
+ */
 
 /* A share with its interval. */
 static void put_share(json_object *in, const char *key,
@@ -2750,8 +2944,6 @@ static int print_data(const struct sim *sim, enum cli_format format)
 	return cli_print_output(format, "simulate", root, &parsable);
 }
 
-/* ---- plot ---- */
-
 /* The node-hours that each policy saves, and the change of the wait. */
 static int plot(const struct sim *sim, const char *path)
 {
@@ -2797,192 +2989,9 @@ static int plot(const struct sim *sim, const char *path)
 	return cli_figure_save_and_free(figure, path);
 }
 
-/* ---- simulation ---- */
-
-static volatile sig_atomic_t interrupted;
-
-/* The simulation stops at its next event. */
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-/* Progress of the whole work. */
-struct progress {
-	struct sim *sim;
-	const char *policy;
-	size_t part, parts; /* simulations done, and their total */
-	int shown;	    /* percent that are displayed; -1: none yet */
-};
-
-/* Update the progress bar, on a terminal only. */
-static void show_progress(struct progress *progress, int percent)
-{
-	if (percent == progress->shown || !isatty(STDERR_FILENO))
-		return;
-	progress->shown = percent;
-	fprintf(stderr, "\r%3d %%  simulating %-40.40s", percent,
-		progress->policy);
-	if (percent == 100)
-		fprintf(stderr, "\r%60s\r", "");
-}
-
 /*
- * Called by the simulation now and then: update the progress, and stop after
- * ^C.
+ * ---- The command and its options ----
  */
-static bool may_continue(void *arg, size_t ended)
-{
-	struct progress *progress = arg;
-	double done = (double)progress->part +
-		      (double)ended / (double)progress->sim->log.n;
-
-	progress->sim->share_done = done / (double)progress->parts;
-	show_progress(progress, (int)(100 * progress->sim->share_done));
-	return !interrupted;
-}
-
-/* --events: print one line for each start. */
-static void write_event(void *arg, uint32_t job,
-			const struct np_sim_outcome *outcome,
-			const uint32_t *node, size_t n)
-{
-	const struct progress *progress = arg;
-	const struct sim *sim = progress->sim;
-	const struct np_queue_job *from = &sim->log.job[job];
-
-	fprintf(sim->events, "%s|%llu", progress->policy,
-		(unsigned long long)from->id);
-	if (from->task != NP_QUEUE_NONE)
-		fprintf(sim->events, "_%u", from->task);
-	fprintf(sim->events, "|%lld|%lld|%lld|%s|%s|%u|",
-		(long long)from->submit_sec, (long long)outcome->eligible_sec,
-		(long long)outcome->start_sec,
-		outcome->how == NP_SIM_MAIN ? "main" : "backfill",
-		outcome->released	? "released at MaxDefer" :
-		outcome->was_restricted ? "restricted" :
-		outcome->was_held	? "held" :
-					  "-",
-		outcome->held_sec);
-	for (size_t i = 0; i < n; i++)
-		fprintf(sim->events, "%s%u", i ? "," : "", node[i]);
-	fputc('\n', sim->events);
-}
-
-/* Update the means in *to, which has n seeds already, with another seed. */
-static void add_summary(struct summary *to, const struct summary *sum, size_t n)
-{
-	const struct summary before = *to;
-	double weight = 1 / (double)(n + 1);
-
-	/* Members that are in no row are those of the last seed. */
-	*to = *sum;
-	for (size_t i = 0; n && i < NP_ARRAY_SIZE(rows); i++) {
-		double was = value_of(&rows[i], &before);
-		double mean = was + (value_of(&rows[i], sum) - was) * weight;
-
-		if (rows[i].unit == U_COUNT)
-			*(size_t *)((char *)to + rows[i].at) =
-				(size_t)(mean + .5);
-		else
-			*(double *)((char *)to + rows[i].at) = mean;
-	}
-	to->held_longest_sec =
-		fmax(before.held_longest_sec, sum->held_longest_sec);
-}
-
-/* One policy with one seed. */
-static int simulate_policy(struct sim *sim, struct progress *progress, size_t i,
-			   uint32_t seed, struct np_sim_outcome *outcome)
-{
-	struct policy *policy = &sim->policy[i];
-	struct np_sim_input input = {
-		.cluster = &sim->cluster,
-		.job = sim->job,
-		.n = sim->log.n,
-		.scheduler = &sim->opt->scheduler,
-		.slowdowns = sim->slowdowns,
-		.known = sim->known,
-		.assoc = sim->assoc,
-		.n_assocs = sim->associations.n,
-		.policy = &policy->sim,
-		.rigid = sim->opt->fixed_run_times,
-		.started = sim->events ? write_event : NULL,
-		.go_on = may_continue,
-		.arg = progress,
-	};
-	struct np_err err = NP_ERR_INIT;
-	struct summary sum;
-	struct np_sim_counts counts;
-	int rc;
-
-	progress->policy = policy->name;
-	rc = np_simulate(&input, outcome, &counts, &err);
-	if (rc)
-		return cli_fail("%s", err.text);
-	/* Interrupted simulations still have results of the jobs that ended. */
-	sim->stopped |= counts.stopped;
-	rc = summarise(&input, outcome, &counts, &sum);
-	/* The same jobs under the first policy are the reference. */
-	if (!rc && i)
-		rc = compare_by_week(&input, sim->without, outcome,
-				     &policy->weeks);
-	if (rc)
-		return cli_fail("out of memory");
-	add_summary(&policy->sum, &sum, seed);
-	progress->part++;
-	return -1;
-}
-
-/* Simulate all policies with one seed, i.e. with the same profiles. */
-static int simulate_seed(struct sim *sim, struct progress *progress,
-			 uint32_t seed, struct np_sim_outcome *outcome)
-{
-	int rc = -1;
-
-	sample_profiles(sim, seed);
-	for (size_t i = 0; rc < 0 && !interrupted && i < sim->n_policies; i++) {
-		rc = simulate_policy(sim, progress, i, seed,
-				     i ? outcome : sim->without);
-		/* Keep the first seed's jobs under the last policy. */
-		if (!seed && i)
-			memcpy(sim->with, outcome,
-			       sim->log.n * sizeof(*outcome));
-	}
-	sim->stopped |= interrupted && progress->part < progress->parts;
-	sim->seeds_done += rc < 0 && progress->part >= sim->n_policies;
-	return rc;
-}
-
-static int simulate_all(struct sim *sim)
-{
-	uint32_t seeds = sim->opt->seeds;
-	struct progress progress = {
-		.sim = sim,
-		.parts = sim->n_policies * seeds,
-		.shown = -1,
-	};
-	struct np_sim_outcome *outcome =
-		calloc(sim->log.n + 1, sizeof(*outcome));
-	int rc = -1;
-
-	sim->without = calloc(sim->log.n + 1, sizeof(*outcome));
-	sim->with = calloc(sim->log.n + 1, sizeof(*outcome));
-	if (!outcome || !sim->without || !sim->with)
-		rc = cli_fail("out of memory");
-	for (uint32_t i = 0; rc < 0 && !sim->stopped && i < seeds; i++)
-		rc = simulate_seed(sim, &progress, i, outcome);
-	for (size_t i = 1; rc < 0 && i < sim->n_policies; i++)
-		if (sim->policy[i].weeks.n &&
-		    estimate_gain(&sim->policy[i].weeks, &sim->policy[i].gain))
-			rc = cli_fail("out of memory");
-	show_progress(&progress, 100);
-	free(outcome);
-	return rc;
-}
-
-/* ---- the command ---- */
 
 #define FAIR_PERIOD_SEC 300	  /* PriorityCalcPeriod, Slurm's default */
 #define HALF_LIFE_SEC (7 * 86400) /* PriorityDecayHalfLife, Slurm's default */
