@@ -1,6 +1,6 @@
 /*
- * netprof predict: how much an application slows while it shares a leaf switch
- * with others.
+ * netprof predict: how much an application is slowed by others on its leaf
+ * switch.
  *
  * The first prediction is for the victim with all co-runners at once, the
  * others are for each co-runner with the victim. The output also says which
@@ -61,10 +61,10 @@ static const char *slowdown_words(const struct np_prediction *prediction)
 		double below;
 		const char *words;
 	} rows[] = {
-		{ 0.02, "hardly slows" },
-		{ 0.10, "slows a little" },
-		{ 0.30, "slows markedly" },
-		{ INFINITY, "slows heavily" },
+		{ 0.02, "is hardly slowed" },
+		{ 0.10, "is slowed a little" },
+		{ 0.30, "is slowed markedly" },
+		{ INFINITY, "is slowed heavily" },
 	};
 	size_t i = 0;
 
@@ -197,7 +197,7 @@ static void print_prediction(const struct predictions *all,
 			   cli_change(prediction->result.slowdown, point),
 			   range, cli_doubt_text(&prediction->result));
 	else
-		cli_printf(CLI_PLAIN, 0, "%s %s with %s: %s (%s).", victim,
+		cli_printf(CLI_PLAIN, 0, "%s %s by %s: %s (%s).", victim,
 			   slowdown_words(&prediction->result), corunners,
 			   cli_change(prediction->result.slowdown, point),
 			   range);
@@ -657,7 +657,7 @@ static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_predict = {
 	.name = "predict",
 	.args = "[OPTION]... VICTIM CORUNNER...",
-	.help = "how much an application slows when it shares a leaf switch",
+	.help = "how much an application is slowed by others on its leaf switch",
 	.text = "Predicts how much longer VICTIM takes while all the CORUNNERs run at the same\n"
 		"time, and how much longer each of them takes with VICTIM, with 90 % intervals.\n"
 		"Also prints the model, the data it used, and the measurement that would narrow\n"

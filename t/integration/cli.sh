@@ -536,7 +536,7 @@ test_pairs_measured_by_validate_are_shown_beside_the_predictions() {
 	netprof validate "$S/list" >/dev/null
 	run netprof predict fft halo
 	contains "a pair" "$OUT" '^Measured by netprof validate: \+55 % \(2 runs, on 2 nodes, co-runner on 2, '
-	contains "the prediction" "$OUT" '^fft slows .* with halo: '
+	contains "the prediction" "$OUT" '^fft is slowed .* by halo: '
 	run netprof predict fft halo lammps
 	equal "several co-runners, and a pair that was not measured" \
 		"$(grep -c 'Measured' "$S/out")" 1
