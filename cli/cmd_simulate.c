@@ -8,6 +8,10 @@
  * sizes of jobs gain or lose, the single jobs are kept for the first seed,
  * under the first and the last policy.
  *
+ * The file follows that order: reading of the inputs, which are half of it,
+ * results of one simulation and of the comparison, simulation, output, and
+ * the options of the command.
+ *
  * Times are seconds of the log; node-hours are kept as node-seconds.
  */
 #include <ctype.h>
@@ -127,37 +131,48 @@ struct sim_options {
 	struct np_sim_scheduler scheduler;
 };
 
+/* Everything that is read and computed, in the order in which that happens. */
 struct sim {
 	const struct sim_options *opt;
+
+	/* Jobs: read_jobs(). */
 	struct np_queue_log log;
 	char source[256]; /* where the jobs are from, in words */
 
+	/* Cluster: read_cluster(). */
 	struct np_leaves *leaves;
 	struct np_sim_cluster cluster;
 	struct np_sim_switch *above; /* above leaf switches */
 	uint64_t *above_leaves;	     /* bitmaps of the leaves below each */
-	uint64_t *sets;		     /* nodes of the partitions, as bitmaps */
+	uint64_t *all_nodes;	     /* bitmap of the nodes of each partition */
 	const uint64_t *partition[NP_SIM_MAX_PARTITIONS];
 	uint32_t *partition_of; /* by text of the log: its partition, from 1 */
+	uint32_t merged; /* partitions too many, merged into the last one */
 	char cluster_text[160];
 
 	/* Associations of accounts and users, by "ACCOUNT" and "ACCOUNT|USER";
-	   none: all users have equal shares. */
+	   none: all users have equal shares. read_shares(). */
 	struct np_sim_assoc *assoc;
 	struct np_index associations;
-	struct np_sim_job *job;		  /* log.n */
+
+	/* The log's jobs on this cluster: make_queue(). */
+	struct np_sim_job *job; /* log.n */
+
+	/* Profiles, and how they slow each other, by all predictions and by
+	   those that are not uncertain, as placement knows it:
+	   make_profiles(). */
 	char (*profile_name)[NAME_BYTES]; /* by handle of the profile */
 	size_t n_profiles;
-	/* How profiles slow each other: by all predictions; and by those that
-	   are not uncertain, as placement knows it. */
 	struct np_slowdowns *slowdowns, *known;
-	size_t n_uncertain;    /* pairs of victim and co-runner */
 	char models_text[200]; /* where the predictions are from, in words */
+
+	/* The profiles that occur, with the current seed: sample_profiles(). */
 	double known_node_sec, all_node_sec; /* jobs with a profile; all jobs */
 	size_t known_jobs;
-	double worst;	 /* largest slowdown among the profiles that occur */
-	uint32_t merged; /* partitions too many, merged into the last one */
+	double worst;	    /* largest slowdown that placement knows */
+	size_t n_uncertain; /* pairs of victim and co-runner */
 
+	/* Policies and their results: make_policies(), simulate_all(). */
 	struct policy policy[MAX_POLICIES];
 	size_t n_policies, seeds_done;
 	bool stopped;	   /* by the user */
@@ -297,8 +312,9 @@ struct topology {
 	size_t n_upper;
 	size_t words;	 /* of a bitmap of leaves */
 	size_t n_listed; /* names of nodes in lists so far */
-	/* Of a topology.yaml: topologies so far, and the one with switches. */
-	size_t topology, taken_topology;
+	/* Of a topology.yaml: topologies so far, and how many came before the
+	   one whose switches are read. */
+	size_t n_topologies, before_ours;
 	struct np_index defined; /* names of switches that lines define */
 };
 
@@ -377,12 +393,18 @@ static int add_upper_switch(struct topology *topology, const char *path,
 	return above->where && above->children ? 0 : -ENOMEM;
 }
 
-/* Record the name of a switch, which must be new. */
-static int define(struct topology *topology, const char *path, unsigned line,
-		  const char *name, struct np_err *err)
+/* Record the name of a switch that a line defines. It must be new. */
+static int define_switch(struct topology *topology, const char *path,
+			 unsigned line, const char *name, struct np_err *err)
 {
 	size_t known = topology->defined.n;
 
+	if (strlen(name) >= sizeof(topology->leaf->name))
+		return np_errf(err, -EINVAL,
+			       "%s:%u: %.64s...: expected a name of at most "
+			       "%zu characters",
+			       path, line, name,
+			       sizeof(topology->leaf->name) - 1);
 	if (np_index_add(&topology->defined, name, strlen(name)) < known)
 		return np_errf(err, -EINVAL, "%s:%u: %s is defined twice", path,
 			       line, name);
@@ -402,13 +424,7 @@ static int parse_switch_line(void *arg, const struct np_slurm_line *line,
 
 	if (rc || !sw.name)
 		return rc;
-	if (strlen(sw.name) >= sizeof(topology->leaf->name))
-		return np_errf(err, -EINVAL,
-			       "%s:%u: %.64s...: expected a name of at most "
-			       "%zu characters",
-			       line->path, line->number, sw.name,
-			       sizeof(topology->leaf->name) - 1);
-	rc = define(topology, line->path, line->number, sw.name, err);
+	rc = define_switch(topology, line->path, line->number, sw.name, err);
 	if (rc)
 		return rc;
 	rc = sw.below ? add_upper_switch(topology, line->path, line->number,
@@ -617,29 +633,24 @@ static int parse_yaml_item(struct topology *topology, const char *path,
 	if ((!yaml_value(item, "switch", value) &&
 	     !yaml_value(item, "block", value)) ||
 	    !*value) {
-		topology->topology += yaml_value(item, "topology", value);
+		topology->n_topologies += yaml_value(item, "topology", value);
 		return check_unnamed(item, path, line, value, err);
 	}
-	if (strlen(value) >= sizeof(name))
-		return np_errf(err, -EINVAL,
-			       "%s:%u: %.64s...: expected a name of at most "
-			       "%zu characters",
-			       path, line, value, sizeof(name) - 1);
-	strcpy(name, value);
 	if (!topology->defined.n)
-		topology->taken_topology = topology->topology;
-	if (topology->topology != topology->taken_topology)
+		topology->before_ours = topology->n_topologies;
+	if (topology->n_topologies != topology->before_ours)
 		return np_errf(
 			err, -EINVAL,
-			"%s:%u: %s belongs to a second topology: expected "
+			"%s:%u: %.64s belongs to a second topology: expected "
 			"the switches of one, or what \"scontrol show "
 			"topology NAME\" prints",
-			path, line, name);
-	/* With sorted keys, the name of the topology follows its blocks. */
-	topology->topology += yaml_value(item, "topology", value);
-	rc = define(topology, path, line, name, err);
+			path, line, value);
+	rc = define_switch(topology, path, line, value, err);
 	if (rc)
 		return rc;
+	strcpy(name, value);
+	/* With sorted keys, the name of the topology follows its blocks. */
+	topology->n_topologies += yaml_value(item, "topology", value);
 	nodes = yaml_value(item, "nodes", value);
 	if (!nodes && !yaml_value(item, "children", value))
 		return check_keys(item, path, line, name, err);
@@ -727,7 +738,7 @@ static int read_topology(struct topology *topology, const char *path,
 	return rc;
 }
 
-/* The switches above groups of leaves, and one above all. */
+/* A switch above each group of leaves. */
 static int make_leaf_groups(struct topology *topology, unsigned groups,
 			    unsigned leaves)
 {
@@ -958,13 +969,14 @@ static int make_partitions(struct sim *sim)
 {
 	struct np_sim_cluster *cluster = &sim->cluster;
 
-	sim->sets = calloc(sim->leaves->node_words, sizeof(*sim->sets));
+	sim->all_nodes =
+		calloc(sim->leaves->node_words, sizeof(*sim->all_nodes));
 	sim->partition_of = calloc(sim->log.text.n + 1, sizeof(uint32_t));
-	if (!sim->sets || !sim->partition_of)
+	if (!sim->all_nodes || !sim->partition_of)
 		return cli_fail("out of memory");
 	/* One set of all nodes serves for every partition. */
 	for (size_t i = 0; i < sim->leaves->n_nodes; i++)
-		np_bits_set(sim->sets, i);
+		np_bits_set(sim->all_nodes, i);
 	for (size_t i = 0; i < sim->log.n; i++) {
 		uint32_t text = sim->log.job[i].partition;
 
@@ -980,7 +992,7 @@ static int make_partitions(struct sim *sim)
 	if (!cluster->n_partitions)
 		cluster->n_partitions = 1;
 	for (size_t i = 0; i < cluster->n_partitions; i++)
-		sim->partition[i] = sim->sets;
+		sim->partition[i] = sim->all_nodes;
 	cluster->partition = sim->partition;
 	return -1;
 }
@@ -1121,11 +1133,23 @@ static void cut_return(char *line)
 		line[len - 1] = '\0';
 }
 
+/* Returns 0, -EINVAL or -ENOMEM. */
+static int parse_share_row(struct sim *sim, struct accounts *accounts,
+			   const struct np_sacct_head *head, char *line)
+{
+	char *value[N_SHARE_COLUMNS];
+
+	if (np_sacct_read_row(line, "|", head, value, N_SHARE_COLUMNS) !=
+	    head->n)
+		return -EINVAL;
+	return add_share(sim, accounts, value);
+}
+
 /* The output of sshare --parsable2, which is changed. */
 static int parse_sshare(struct sim *sim, char *text, const char *source,
 			struct np_err *err)
 {
-	char *value[N_SHARE_COLUMNS], *line = strsep(&text, "\n");
+	char *line = strsep(&text, "\n");
 	struct accounts accounts = { .depth = 0 };
 	struct np_sacct_head head;
 
@@ -1142,25 +1166,20 @@ static int parse_sshare(struct sim *sim, char *text, const char *source,
 				       source, share_columns[i]);
 	for (unsigned n = 2; (line = strsep(&text, "\n")); n++) {
 		char shown[41];
-		int rc = 0;
+		int rc;
 
 		cut_return(line);
 		if (!*line)
 			continue;
 		snprintf(shown, sizeof(shown), "%s", line);
-		if (np_sacct_read_row(line, "|", &head, value,
-				      N_SHARE_COLUMNS) != head.n)
-			rc = -EINVAL;
-		if (!rc)
-			rc = add_share(sim, &accounts, value);
+		rc = parse_share_row(sim, &accounts, &head, line);
+		if (rc == -ENOMEM)
+			return np_errf(err, rc, "out of memory");
 		if (rc)
-			return rc == -ENOMEM ?
-				       np_errf(err, rc, "out of memory") :
-				       np_errf(err, rc,
-					       "%s:%u: \"%s\": expected an "
-					       "account, a user or none, and "
-					       "shares",
-					       source, n, shown);
+			return np_errf(err, rc,
+				       "%s:%u: \"%s\": expected an account, a "
+				       "user or none, and shares",
+				       source, n, shown);
 	}
 	return sim->associations.n ?
 		       0 :
@@ -1316,12 +1335,12 @@ static int add_profile(struct sim *sim, const char *name, int32_t *out)
  * A line of --rules, such as "lammps user=alice name=lmp*". All its patterns
  * must match; the first matching line of the file decides.
  */
-enum key { K_USER, K_ACCOUNT, K_NAME, K_COMMAND, K_PARTITION, N_KEYS };
-static const char *const keys[N_KEYS] = { "user", "account", "name", "command",
-					  "partition" };
+static const char *const rule_keys[] = { "user", "account", "name", "command",
+					 "partition" };
+#define N_RULE_KEYS NP_ARRAY_SIZE(rule_keys)
 
 struct rule {
-	char *pattern[N_KEYS]; /* NULL matches anything */
+	char *pattern[N_RULE_KEYS]; /* NULL matches anything */
 	int32_t profile;
 };
 
@@ -1339,8 +1358,8 @@ static int parse_pattern(struct rule *rule, char *word)
 	if (!value)
 		return -EINVAL;
 	*value++ = '\0';
-	for (int k = 0; k < N_KEYS; k++)
-		if (!strcmp(word, keys[k])) {
+	for (size_t k = 0; k < N_RULE_KEYS; k++)
+		if (!strcmp(word, rule_keys[k])) {
 			if (rule->pattern[k])
 				return -EEXIST;
 			rule->pattern[k] = value;
@@ -1414,11 +1433,12 @@ static int read_rules(struct sim *sim, struct rules *rules)
 static bool matches(const struct rule *rule, const struct sim *sim, size_t i)
 {
 	const struct np_queue_job *job = &sim->log.job[i];
-	const uint32_t of[N_KEYS] = { job->user, job->account, job->name,
-				      job->command, job->partition };
+	/* In the order of rule_keys[]. */
+	const uint32_t of[N_RULE_KEYS] = { job->user, job->account, job->name,
+					   job->command, job->partition };
 	char text[1024];
 
-	for (int k = 0; k < N_KEYS; k++)
+	for (size_t k = 0; k < N_RULE_KEYS; k++)
 		if (rule->pattern[k] &&
 		    fnmatch(rule->pattern[k],
 			    np_queue_text(&sim->log, of[k], text, sizeof(text)),
@@ -1472,10 +1492,10 @@ static uint64_t scramble(uint64_t x)
 }
 
 /*
- * Find the largest slowdown that placement knows among the profiles that occur,
- * for the verdict, and how many pairs of them are uncertain.
+ * Of the profiles that are used: the largest slowdown that placement knows, and
+ * the number of pairs with an uncertain prediction.
  */
-static void find_worst(struct sim *sim, const bool *used)
+static void summarise_predictions(struct sim *sim, const bool *used)
 {
 	sim->worst = 0;
 	sim->n_uncertain = 0;
@@ -1495,8 +1515,8 @@ static void find_worst(struct sim *sim, const bool *used)
 		}
 }
 
-/* How much of the log has a profile: jobs and node-seconds. */
-static void count_known(struct sim *sim)
+/* Which profiles occur, and how much of the log has one. */
+static void summarise_profiles(struct sim *sim)
 {
 	bool used[NP_CONFLICT_MAX_PROFILES] = { false };
 
@@ -1512,7 +1532,7 @@ static void count_known(struct sim *sim)
 		sim->known_jobs++;
 		used[sim->job[i].profile] = true;
 	}
-	find_worst(sim, used);
+	summarise_predictions(sim, used);
 }
 
 /* Assign profiles to jobs for one seed: drawn by --mix, or else unchanged. */
@@ -1533,7 +1553,7 @@ static void sample_profiles(struct sim *sim, uint32_t seed)
 			at -= share[k++];
 		sim->job[i].profile = profile[k];
 	}
-	count_known(sim);
+	summarise_profiles(sim);
 }
 
 /* ---- predicted slowdowns ---- */
@@ -2683,15 +2703,15 @@ static void print_groups(const struct sim *sim)
 
 /* ---- job names without a profile, and what profiling them might save ---- */
 
-struct name {
+struct job_name {
 	double node_sec; /* of its jobs; the first, for np_order_desc() */
 	uint32_t text;
 };
 
 /* Names of jobs without a profile, those with most node-seconds first. */
-static struct name *unprofiled(const struct sim *sim, size_t *n)
+static struct job_name *unprofiled(const struct sim *sim, size_t *n)
 {
-	struct name *all = calloc(sim->log.text.n + 1, sizeof(*all));
+	struct job_name *all = calloc(sim->log.text.n + 1, sizeof(*all));
 
 	*n = 0;
 	if (!all)
@@ -2722,7 +2742,7 @@ static void print_profiling(const struct sim *sim)
 	const struct policy *policy = acting_policy(sim);
 	double known = known_share(sim), sum = 0, factor;
 	char line[512] = "", text[CLI_NUMBER_LEN], name[48];
-	struct name *all;
+	struct job_name *all;
 	size_t n, few;
 
 	cli_printf(CLI_PLAIN, 2,
@@ -3018,7 +3038,7 @@ static void free_all(struct sim *sim)
 {
 	void *const arrays[] = {
 		sim->without,	   sim->with,	      sim->job,
-		sim->assoc,	   sim->sets,	      sim->above,
+		sim->assoc,	   sim->all_nodes,    sim->above,
 		sim->above_leaves, sim->partition_of, sim->profile_name,
 	};
 
