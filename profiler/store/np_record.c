@@ -1,7 +1,11 @@
 /*
- * Reads and writes run records as JSON (netprof-profile(5)). Each structure has
- * a table of fields (np_fields.h). Codecs handle members that are no plain
- * fields: moments, histograms, and latencies over time.
+ * Run records: reads and writes them as JSON (netprof-profile(5)), builds them,
+ * and removes from them what others should not see.
+ *
+ * Each structure has a table of fields (np_fields.h). Codecs, which come first,
+ * handle members that are no plain fields: moments, histograms, and latencies
+ * over time. What a codec refuses to read it also refuses to write, so that no
+ * record is stored that cannot be read.
  */
 #include "np_record.h"
 
@@ -96,8 +100,8 @@ static const struct np_field_codec moments_codec = { get_moments, put_moments,
  */
 
 #define LEAST_WIDTH_SEC 1e-6
-#define TOO_MANY "at most latency.n samples"
-#define NOT_AS_MANY "as many samples as latency.n"
+#define EXPECTED_AT_MOST "at most latency.n samples"
+#define EXPECTED_AS_MANY "as many samples as latency.n"
 #define EXPECTED_WINDOW "n, mean, sd and max of samples"
 
 /* The bins of all histograms of a record; so far there are only our own. */
@@ -176,7 +180,7 @@ static void put_hist(struct np_jput *jput, json_object *in,
 	json_object *list;
 
 	if (total != n_samples(field, from))
-		reject_value(jput, field->key, NOT_AS_MANY);
+		reject_value(jput, field->key, EXPECTED_AS_MANY);
 	if (!total)
 		return;
 	list = np_jput(jput, in, field->key, json_object_new_array());
@@ -187,8 +191,8 @@ static void put_hist(struct np_jput *jput, json_object *in,
 }
 
 /* One [bin, count]; bins must ascend, so that each occurs once. */
-static int get_pair(const struct np_jat *in, const char *key, json_object *pair,
-		    struct np_hist *hist, size_t *least_bin)
+static int get_bin(const struct np_jat *in, const char *key, json_object *pair,
+		   struct np_hist *hist, size_t *least_bin)
 {
 	uint64_t bin, n;
 	int rc;
@@ -225,11 +229,10 @@ static int get_hist(const struct np_jat *in, const struct np_field *field,
 			return -ENOMEM;
 	}
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = get_pair(in, field->key,
-			      json_object_array_get_idx(list, i), *out,
-			      &least_bin);
+		rc = get_bin(in, field->key, json_object_array_get_idx(list, i),
+			     *out, &least_bin);
 	if (!rc && (n ? np_hist_total(*out) : 0) != n_samples(field, to))
-		rc = np_jat_refuse(in, field->key, NOT_AS_MANY);
+		rc = np_jat_refuse(in, field->key, EXPECTED_AS_MANY);
 	return rc;
 }
 
@@ -306,7 +309,7 @@ static void put_series(struct np_jput *jput, json_object *in,
 		total += moments.n;
 	}
 	if (total > n_samples(field, from))
-		reject_value(jput, field->key, TOO_MANY);
+		reject_value(jput, field->key, EXPECTED_AT_MOST);
 }
 
 /* The minimum of a window is not stored; the mean takes its place. */
@@ -393,7 +396,7 @@ static int get_series(const struct np_jat *in, const struct np_field *field,
 		total += series->w[i].n;
 	}
 	if (!rc && total > n_samples(field, to))
-		rc = np_jat_refuse(in, field->key, TOO_MANY);
+		rc = np_jat_refuse(in, field->key, EXPECTED_AT_MOST);
 	series->n = n;
 	return rc;
 }
@@ -425,6 +428,12 @@ static const struct np_jlimits limits = {
  */
 #define MAX_WINDOWS 16384
 
+/* The largest values, of which real ones stay far below. */
+#define MAX_TOTAL 1e24 /* bytes or events, summed over the nodes */
+#define MAX_RATE 1e15  /* bytes per second */
+#define MAX_CALLS 1e12 /* MPI calls per second */
+#define MAX_NODE_SEC (NP_RECORD_MAX_NODES * NP_JSON_ELAPSED_SEC)
+
 #define FIELD NP_FIELD
 #define MOMENTS(s, name, max) \
 	NP_FIELD(s, NP_F_CODEC, name, max, .codec = &moments_codec)
@@ -440,27 +449,25 @@ static const struct np_fields probe_table = NP_FIELDS(np_probe_run,
 	FIELD(np_probe_run, NP_F_TEXT, transport, NP_JSON_WORD, 0),
 	FIELD(np_probe_run, NP_F_U64, messages, NP_JSON_COUNT, 0),
 	FIELD(np_probe_run, NP_F_REAL, cpu_sec_max, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_probe_run, NP_F_REAL, cpu_sec_sum,
-	      65536 * NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_probe_run, NP_F_REAL, cpu_sec_sum, MAX_NODE_SEC, 0),
 	FIELD(np_probe_run, NP_F_REAL, elapsed_sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_probe_run, NP_F_U64, rss_bytes_max, NP_JSON_COUNT, 0),
 );
 
 static const struct np_fields traffic_table = NP_FIELDS(np_traffic_run,
 	FIELD(np_traffic_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
-	FIELD(np_traffic_run, NP_F_REAL, node_sec,
-	      65536 * NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_traffic_run, NP_F_REAL, bytes, 1e24, 0),
-	FIELD(np_traffic_run, NP_F_REAL, link, 1e15, 0),
+	FIELD(np_traffic_run, NP_F_REAL, node_sec, MAX_NODE_SEC, 0),
+	FIELD(np_traffic_run, NP_F_REAL, bytes, MAX_TOTAL, 0),
+	FIELD(np_traffic_run, NP_F_REAL, link, MAX_RATE, 0),
 );
 
 #define COUNT(name, kind) \
 	{ name, NP_F_REAL, offsetof(struct np_nic_run, n[NP_NIC_##kind]), \
-	  .max = 1e24, .flags = NP_F_NAN }
+	  .max = MAX_TOTAL, .flags = NP_F_NAN }
 static const struct np_fields nic_table = NP_FIELDS(np_nic_run,
 	FIELD(np_nic_run, NP_F_TEXT, device, NP_JSON_WORD, NP_F_NEVER_NULL),
 	FIELD(np_nic_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
-	FIELD(np_nic_run, NP_F_REAL, node_sec, 65536 * NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_nic_run, NP_F_REAL, node_sec, MAX_NODE_SEC, 0),
 	COUNT("sent", SENT),
 	COUNT("received", RECEIVED),
 	COUNT("wait", WAIT),
@@ -508,8 +515,8 @@ static const struct np_fields interval_table = NP_FIELDS(np_run_interval,
 	FIELD(np_run_interval, NP_F_TEXT, level, NP_JSON_WORD, 0),
 	FIELD(np_run_interval, NP_F_REAL, at_sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_run_interval, NP_F_REAL, sec, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_run_interval, NP_F_REAL, rate, 1e15, 0),
-	FIELD(np_run_interval, NP_F_REAL, calls, 1e12, NP_F_NAN),
+	FIELD(np_run_interval, NP_F_REAL, rate, MAX_RATE, 0),
+	FIELD(np_run_interval, NP_F_REAL, calls, MAX_CALLS, NP_F_NAN),
 	MOMENTS(np_run_interval, round_sec, NP_JSON_ELAPSED_SEC),
 );
 
@@ -794,15 +801,18 @@ static void make_empty(char *text)
 
 /*
  * Readers need only know whether there were neighbours, and the longest
- * overlap.
+ * overlap, so at most one is left, without a name.
  */
 static void strip_neighbours(struct np_record *record)
 {
-	double most = 0;
+	double longest_sec = 0;
+	size_t kept;
 
 	for (size_t i = 0; i < record->n_neighbours; i++)
-		most = fmax(most, record->neighbours[i].overlap_sec);
-	while (record->n_neighbours > (most > 0)) {
+		longest_sec =
+			fmax(longest_sec, record->neighbours[i].overlap_sec);
+	kept = longest_sec > 0 ? 1 : 0;
+	while (record->n_neighbours > kept) {
 		struct np_neighbour *neighbour =
 			&record->neighbours[--record->n_neighbours];
 
@@ -815,7 +825,7 @@ static void strip_neighbours(struct np_record *record)
 	make_empty(record->neighbours->nodes);
 	record->neighbours->job_id = 0;
 	record->neighbours->step_id = NP_NO_VALUE;
-	record->neighbours->overlap_sec = most;
+	record->neighbours->overlap_sec = longest_sec;
 }
 
 /* Directories reveal home directories and projects. */
