@@ -1,3 +1,11 @@
+/*
+ * What srun passes to the tasks of a traced step, and what a task makes of it
+ * just before it becomes the user's program (np_tracing_apply()).
+ *
+ * Where a library cannot be preloaded, the loader prints a message in each
+ * process, or ends it with some C libraries. So LD_PRELOAD is not set for
+ * programs whose loader is known to refuse the library.
+ */
 #include "np_tracing.h"
 
 #include <elf.h>
@@ -28,7 +36,7 @@ int np_tracing_put(const struct np_tracing *tracing, char text[NP_TRACING_TEXT],
 	return 0;
 }
 
-/* Copy the next line of *text to buf, and advance *text. */
+/* Copy the next line of *text to buf, and advance *text; NULL: the end. */
 static int read_line(const char **text, char *buf, size_t size)
 {
 	size_t len = *text ? strcspn(*text, "\n") : size;
@@ -69,14 +77,15 @@ int np_tracing_get(const char *text, struct np_tracing *out)
 	return 0;
 }
 
-void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
-		    const char *app, uint32_t job_id, uint32_t step_id,
-		    char *buf, size_t len)
+void np_tracing_subdir(const struct np_tracing *tracing, uid_t uid,
+		       const char *app, uint32_t job_id, uint32_t step_id,
+		       char *buf, size_t len)
 {
 	snprintf(buf, len, "%u/%s/%u.%u" NP_TRACE_SUFFIX, (unsigned)uid,
 		 tracing->app[0] ? tracing->app : app, job_id, step_id);
 }
 
+/* Is path[len] an MPI library, by the name of its file? */
 static bool is_mpi_library(const char *path, size_t len)
 {
 	static const char *const names[] = { "libmpi.so", "libmpi_",
@@ -93,6 +102,7 @@ static bool is_mpi_library(const char *path, size_t len)
 int np_tracing_preload(const struct np_tracing *tracing, const char *preload,
 		       char *buf, size_t len)
 {
+	/* rest: from the first MPI library on; blanks and ":" separate names. */
 	const char *list = preload ? preload : "", *rest = list;
 	size_t name_len = strcspn(list, ": ");
 	int written;
@@ -175,10 +185,11 @@ static bool has_other_loader(int fd, const Elf64_Phdr *interpreter)
 }
 
 /*
- * What keeps the loader of a program from preloading the library. Static
+ * What keeps the loader of a program from preloading the library, or NULL. A
+ * file that is no ELF program, such as a script, is not judged. Static
  * programs, position-independent or not, name no loader.
  */
-static const char *refuses(int fd)
+static const char *find_obstacle(int fd)
 {
 	Elf64_Phdr program_header[MAX_HEADERS];
 	Elf64_Ehdr header;
@@ -206,7 +217,7 @@ static const char *refuses(int fd)
 	return "is not dynamically linked";
 }
 
-const char *np_tracing_refuses(const char *program, const char *path)
+const char *np_tracing_obstacle(const char *program, const char *path)
 {
 	const char *why;
 	struct stat st;
@@ -215,7 +226,7 @@ const char *np_tracing_refuses(const char *program, const char *path)
 	fd = open_program(program, path);
 	if (fd < 0)
 		return NULL;
-	why = !fstat(fd, &st) && S_ISREG(st.st_mode) ? refuses(fd) : NULL;
+	why = !fstat(fd, &st) && S_ISREG(st.st_mode) ? find_obstacle(fd) : NULL;
 	close(fd);
 	return why;
 }
@@ -248,7 +259,7 @@ static int check_preload(const struct np_tracing *tracing,
 			       "%.200s starts a container, which may be given "
 			       "the library: see spank_netprof(8)",
 			       program);
-	why = program ? np_tracing_refuses(program, task->path) : NULL;
+	why = program ? np_tracing_obstacle(program, task->path) : NULL;
 	return why ? np_errf(err, -ENOTSUP, "%.200s %s", program, why) : 0;
 }
 
@@ -275,8 +286,8 @@ static void set_destination(const struct np_tracing *tracing,
 	set_number("NETPROF_TRACE_KEEP", tracing->keep, set, arg);
 	if (np_launch_app_name(task->context, app, NULL))
 		strcpy(app, "unnamed");
-	np_tracing_sub(tracing, task->uid, app, task->job_id, task->step_id,
-		       buf, sizeof(buf));
+	np_tracing_subdir(tracing, task->uid, app, task->job_id, task->step_id,
+			  buf, sizeof(buf));
 	set("NETPROF_TRACE_SUB", buf, arg);
 }
 

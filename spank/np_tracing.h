@@ -69,9 +69,9 @@ int np_tracing_get(const char *text, struct np_tracing *out);
  * Directory of the trace below dir: "UID/APP/JOB.STEP.trace". app is used
  * where tracing has no name.
  */
-void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
-		    const char *app, uint32_t job_id, uint32_t step_id,
-		    char *buf, size_t len);
+void np_tracing_subdir(const struct np_tracing *tracing, uid_t uid,
+		       const char *app, uint32_t job_id, uint32_t step_id,
+		       char *buf, size_t len);
 
 /*
  * Value of LD_PRELOAD: the previous value, which may be NULL or empty, and the
@@ -86,6 +86,6 @@ int np_tracing_preload(const struct np_tracing *tracing, const char *preload,
  * linked"; NULL: it can be, or nothing is known about the program. A program
  * without a slash is looked for in path (the value of PATH, may be NULL).
  */
-const char *np_tracing_refuses(const char *program, const char *path);
+const char *np_tracing_obstacle(const char *program, const char *path);
 
 #endif

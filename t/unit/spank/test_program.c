@@ -38,19 +38,20 @@ T_TEST("what cannot be traced is distinguished from what can")
 {
 	char path[512];
 
-	T_CHECK(!np_tracing_refuses("/proc/self/exe", NULL));
-	T_CHECK(!np_tracing_refuses(some_program("moves", PT_INTERP, 0), NULL));
-	T_CHECK(!np_tracing_refuses(some_program("cut", PT_LOAD, 8), NULL));
-	T_CHECK(!np_tracing_refuses("/nonexistent/x", "/bin"));
-	T_CHECK(!np_tracing_refuses("no-such-program", "/bin:/usr/bin"));
-	T_CHECK(!np_tracing_refuses("/dev/null", NULL));
-	T_CHECK(!np_tracing_refuses("sh", "/nonexistent::/bin"));
-	T_CHECK(!strcmp(np_tracing_refuses(some_program("stays", PT_LOAD, 0),
-					   NULL),
+	T_CHECK(!np_tracing_obstacle("/proc/self/exe", NULL));
+	T_CHECK(!np_tracing_obstacle(some_program("moves", PT_INTERP, 0),
+				     NULL));
+	T_CHECK(!np_tracing_obstacle(some_program("cut", PT_LOAD, 8), NULL));
+	T_CHECK(!np_tracing_obstacle("/nonexistent/x", "/bin"));
+	T_CHECK(!np_tracing_obstacle("no-such-program", "/bin:/usr/bin"));
+	T_CHECK(!np_tracing_obstacle("/dev/null", NULL));
+	T_CHECK(!np_tracing_obstacle("sh", "/nonexistent::/bin"));
+	T_CHECK(!strcmp(np_tracing_obstacle(some_program("stays", PT_LOAD, 0),
+					    NULL),
 			"is not dynamically linked"));
 	snprintf(path, sizeof(path), "/nonexistent:%s", t_tmpdir());
-	T_CHECK(!!np_tracing_refuses("stays", path));
-	T_CHECK(!np_tracing_refuses("stays", NULL));
+	T_CHECK(!!np_tracing_obstacle("stays", path));
+	T_CHECK(!np_tracing_obstacle("stays", NULL));
 }
 
 static void take(const char *name, const char *value, void *arg)

@@ -57,10 +57,10 @@ T_TEST("a trace lies below the user and the application")
 	struct np_tracing bare = some;
 	char buf[128];
 
-	np_tracing_sub(&some, 1000, "other", 7, 2, buf, sizeof(buf));
+	np_tracing_subdir(&some, 1000, "other", 7, 2, buf, sizeof(buf));
 	T_CHECK(!strcmp(buf, "1000/lammps/7.2.trace"));
 	bare.app[0] = '\0';
-	np_tracing_sub(&bare, 1000, "other", 7, 2, buf, sizeof(buf));
+	np_tracing_subdir(&bare, 1000, "other", 7, 2, buf, sizeof(buf));
 	T_CHECK(!strcmp(buf, "1000/other/7.2.trace"));
 }
 
@@ -160,11 +160,11 @@ T_TEST("programs whose loader cannot take the library are not traced")
 		const char *why;
 
 		write_program(path, i);
-		why = np_tracing_refuses(path, NULL);
+		why = np_tracing_obstacle(path, NULL);
 		T_ROW(programs[i].name,
 		      why == programs[i].why ||
 			      (why && programs[i].why &&
 			       !strcmp(why, programs[i].why)));
 	}
-	T_ROW("this program", !np_tracing_refuses("/proc/self/exe", NULL));
+	T_ROW("this program", !np_tracing_obstacle("/proc/self/exe", NULL));
 }
