@@ -3,12 +3,13 @@
  * model, and the sentences about a prediction that several commands print.
  */
 #include "cli_predict.h"
-#include "cli_analysis.h"
-#include "cli_text.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "cli_analysis.h"
+#include "cli_text.h"
 
 /*
  * A missing calibration is the usual failure of a new installation, so its
@@ -145,25 +146,26 @@ static void run_under_level(const struct cli_known *known, size_t app,
 }
 
 /*
- * result->more is the input that contributed most to the width of the interval; this
- * turns it into a command. Where sharing has no effect there is nothing to
- * improve.
+ * result->more says which input contributed most to the width of the interval;
+ * a command that measures it again is what narrows the interval. Where sharing
+ * has no effect there is nothing to improve.
  */
 void cli_best_measurement(const struct cli_known *known,
 			  const struct cli_prediction *prediction,
 			  char *command, char *what, size_t len)
 {
 	const struct np_prediction *result = &prediction->result;
+	enum np_more more = result->more;
+	const char *corunner;
 
 	*command = *what = '\0';
 	if (prediction->rc || cli_has_no_effect(known, prediction->scope))
 		return;
-	switch (result->more) {
+	/* No input stands out, and yet no decision can be based on it. */
+	if (more == NP_MORE_NOTHING && cli_doubt_text(result))
+		more = NP_MORE_CALIBRATION;
+	switch (more) {
 	case NP_MORE_NOTHING:
-		if (!cli_doubt_text(result))
-			return;
-		snprintf(command, len, "%s", CLI_CALIBRATE);
-		snprintf(what, len, "a new calibration; for an administrator");
 		return;
 	case NP_MORE_CURVE:
 		run_under_level(known, prediction->victim, result->more_level,
@@ -174,12 +176,11 @@ void cli_best_measurement(const struct cli_known *known,
 				result->more_level, command, what, len);
 		return;
 	case NP_MORE_LATENCY:
+		corunner = known->app[prediction->corunner[result->more_co]]
+				   ->runs.app;
 		snprintf(command, len, "sbatch --netprofile=%s job.sh",
-			 known->app[prediction->corunner[result->more_co]]
-				 ->runs.app);
-		snprintf(what, len, "more runs of %s without load",
-			 known->app[prediction->corunner[result->more_co]]
-				 ->runs.app);
+			 corunner);
+		snprintf(what, len, "more runs of %s without load", corunner);
 		return;
 	case NP_MORE_CALIBRATION:
 		snprintf(command, len, "%s", CLI_CALIBRATE);

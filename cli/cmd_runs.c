@@ -1,6 +1,9 @@
 /*
  * netprof runs APP: list the runs that a profile is made of, and what each is
  * used for (np_run_use_name()).
+ *
+ * If the fabric is calibrated, the estimated utilisation under the load level of
+ * a run is added: names of levels do not say how strong they are.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +15,10 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 
-#define UTILISATION_WIDTH 17
-#define UTILISATION_COLUMNS 107 /* of a line with the utilisation, at most */
+#define RUN_WIDTH 14	     /* column of the run's name */
+#define UTILISATION_WIDTH 17 /* column of the utilisation */
+/* A line with the utilisation has at most this many columns. */
+#define UTILISATION_COLUMNS 107
 
 /* Latency quantiles over all leaf switches of a run, in seconds. */
 static void latency_quantiles(const struct np_record *record, double *p50_sec,
@@ -53,7 +58,7 @@ static void print_run(const struct np_record *record, enum np_run_use use,
 	double p50_sec, p99_sec;
 
 	latency_quantiles(record, &p50_sec, &p99_sec);
-	cli_print_left(stdout, cli_run_id(record, id, sizeof(id)), 14);
+	cli_print_left(stdout, cli_run_id(record, id, sizeof(id)), RUN_WIDTH);
 	printf(" %-10s", cli_day(record->start, day));
 	cli_print_sec(np_record_run_sec(record), 9);
 	printf("%7u%9llu", record->n_nodes, (unsigned long long)n_probes);
@@ -94,9 +99,10 @@ static int print_table(const struct np_run_summary *summary,
 		if (runs->run[i]->level)
 			level_width = cli_widen(level_width,
 						runs->run[i]->level->name);
-	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-*s%*s %s%s\n",
-	       cli_colour(CLI_BOLD), "Run", "Start", "Time", "Nodes", "Probes",
-	       "p50", "p99", level_width, "Level",
+	/* The columns of print_run(). */
+	printf("%s%-*s %-10s%9s%7s%9s%9s%9s %-*s%*s %s%s\n",
+	       cli_colour(CLI_BOLD), RUN_WIDTH, "Run", "Start", "Time", "Nodes",
+	       "Probes", "p50", "p99", level_width, "Level",
 	       fabric ? UTILISATION_WIDTH : 0, fabric ? "Est. utilisation" : "",
 	       "Use", cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < runs->n; i++)
@@ -210,7 +216,7 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 {
 	const struct np_run_summary_opt opt = { .now = (double)time(NULL) };
 	const struct np_calibration *calibration;
-	const struct np_fabric *fabric = NULL;
+	const struct np_fabric *fabric;
 	struct np_run_summary summary;
 	struct cli_options options;
 	struct np_runs runs;
@@ -229,8 +235,7 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 	}
 	/* Valid until the store is closed. */
 	calibration = cli_calibration_of(&store, &runs);
-	if (calibration)
-		fabric = calibration->fabric;
+	fabric = calibration ? calibration->fabric : NULL;
 	if (np_run_summary_make(&runs, &opt, &summary)) {
 		rc = cli_fail("out of memory");
 	} else {

@@ -50,53 +50,41 @@ static const struct cli_cmd analysis_cmds[] = {
 };
 
 /* All commands, in the order in which they are listed. */
-static const struct cli_cmd *const cmds[] = {
-	&cmd_show,
-	&cmd_list,
-	&cmd_runs,
-	&cmd_compare,
-	&cmd_plot,
-	&cmd_report,
-	&cmd_forget,
-	&cmd_predict,
-	&cmd_matrix,
-	&cmd_accuracy,
-	&cmd_validate,
-	&cmd_status,
-	&cmd_explain,
-	&cmd_blame,
-	&cmd_simulate,
-	&cmd_calibrate,
-	&cmd_publish,
-	&cmd_unpublish,
-	&cmd_check,
-	&cmd_topology,
-	&cmd_release,
-	&cmd_metrics,
-	&analysis_cmds[TRACE],
-	&analysis_cmds[TOLERANCE],
-	&analysis_cmds[LOGGPS],
-	&analysis_cmds[SCALE],
-	&analysis_cmds[SHARING],
-	&analysis_cmds[REPLAY],
-	&analysis_cmds[QN],
-	&cmd_help,
-	&cmd_version,
-};
-
-/*
- * Headings of the list, each printed above a command, in the order of cmds[].
- */
 static const struct {
-	const struct cli_cmd *above;
-	const char *text;
-} headings[] = {
+	const struct cli_cmd *cmd;
+	const char *heading; /* printed above it, or NULL */
+} cmds[] = {
 	{ &cmd_show, "What applications do to the network" },
+	{ &cmd_list, NULL },
+	{ &cmd_runs, NULL },
+	{ &cmd_compare, NULL },
+	{ &cmd_plot, NULL },
+	{ &cmd_report, NULL },
+	{ &cmd_forget, NULL },
 	{ &cmd_predict, "What happens when they share a leaf switch" },
+	{ &cmd_matrix, NULL },
+	{ &cmd_accuracy, NULL },
+	{ &cmd_validate, NULL },
 	{ &cmd_status, "What placement does" },
+	{ &cmd_explain, NULL },
+	{ &cmd_blame, NULL },
+	{ &cmd_simulate, NULL },
 	{ &cmd_calibrate, "For administrators" },
+	{ &cmd_publish, NULL },
+	{ &cmd_unpublish, NULL },
+	{ &cmd_check, NULL },
+	{ &cmd_topology, NULL },
+	{ &cmd_release, NULL },
+	{ &cmd_metrics, NULL },
 	{ &analysis_cmds[TRACE], "Analysis of messages" },
+	{ &analysis_cmds[TOLERANCE], NULL },
+	{ &analysis_cmds[LOGGPS], NULL },
+	{ &analysis_cmds[SCALE], NULL },
+	{ &analysis_cmds[SHARING], NULL },
+	{ &analysis_cmds[REPLAY], NULL },
+	{ &analysis_cmds[QN], NULL },
 	{ &cmd_help, "Other commands" },
+	{ &cmd_version, NULL },
 };
 
 /* Find a command by its name, or by the option --help or --version. */
@@ -107,8 +95,8 @@ static const struct cli_cmd *find_cmd(const char *name)
 	else if (!strcmp(name, "--version") || !strcmp(name, "-V"))
 		name = "version";
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
-		if (!strcmp(cmds[i]->name, name))
-			return cmds[i];
+		if (!strcmp(cmds[i].cmd->name, name))
+			return cmds[i].cmd;
 	return NULL;
 }
 
@@ -119,7 +107,7 @@ static int report_unknown_cmd(const char *name)
 	char suggestion[128];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
-		names[i] = cmds[i]->name;
+		names[i] = cmds[i].cmd->name;
 	np_suggest(name, names, NP_ARRAY_SIZE(cmds), suggestion,
 		   sizeof(suggestion));
 	cli_fail("no such command: %.64s%s", name, suggestion);
@@ -133,11 +121,10 @@ static void print_usage(void)
 	printf("usage: netprof COMMAND ...\n\n"
 	       "Measures how applications use the network while they run, and "
 	       "how they slow\neach other down.\n");
-	for (size_t i = 0, next_heading = 0; i < NP_ARRAY_SIZE(cmds); i++) {
-		if (next_heading < NP_ARRAY_SIZE(headings) &&
-		    cmds[i] == headings[next_heading].above)
-			printf("\n%s\n", headings[next_heading++].text);
-		printf("  %-9s %s\n", cmds[i]->name, cmds[i]->help);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++) {
+		if (cmds[i].heading)
+			printf("\n%s\n", cmds[i].heading);
+		printf("  %-9s %s\n", cmds[i].cmd->name, cmds[i].cmd->help);
 	}
 	printf("\nTo begin, run sbatch --netprofile=NAME job.sh, and then "
 	       "netprof show NAME.\nFor details and examples, see netprof help "
