@@ -167,7 +167,7 @@ test_a_pair_has_the_same_prediction_everywhere() {
 		select(.app == "fft") | "\(.slowdown) \(.low) \(.high)"')" \
 		"$point $low $high"
 	text=$(awk -v p="$point" -v l="$low" -v h="$high" 'BEGIN {
-		printf "fft .* with halo: %+.0f %% \\(90 %% interval %+.0f %% to %+.0f %%",
+		printf "fft .* by halo: %+.0f %% \\(90 %% interval %+.0f %% to %+.0f %%",
 			100 * p, 100 * l, 100 * h }')
 	contains "predict" "$(netprof predict fft halo)" "${text//+/\\+}"
 }
