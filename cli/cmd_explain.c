@@ -1523,8 +1523,8 @@ static int fail_not_found(const struct explanation *explanation)
 		cli_age(explanation->state.date, explanation->now, age,
 			sizeof(age));
 	return cli_fail(
-		"job %s was not found: not in the last decision of "
-		"placement (%s), among the jobs that ended in the last "
+		"job %s was not found: it is not in the last decision "
+		"of placement (%s), among the jobs that ended in the last "
 		"%d days, in the run records of %s, or in Slurm's "
 		"accounting%s%s%s; placement considers only jobs that "
 		"name an application (--netprofile=APP, NETPROF_APP), "

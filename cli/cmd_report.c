@@ -1111,9 +1111,9 @@ static void put_fabric(FILE *f, const struct np_record *run)
 	char leaves[1024] = "";
 
 	for (size_t i = 0; i < run->n_leaves && i < 4; i++)
-		cli_appendf(leaves, sizeof(leaves), ", leaf %s",
-			    *run->leaves[i].name ? run->leaves[i].name :
-						   "without a name");
+		cli_appendf(leaves, sizeof(leaves), "%s%s",
+			    *run->leaves[i].name ? ", leaf " : ", no topology",
+			    run->leaves[i].name);
 	put_labelled(f, "Fabric", "cluster %s, %s%s",
 		     run->cluster ? run->cluster : "unknown",
 		     run->probe.transport ? run->probe.transport :
@@ -1177,7 +1177,8 @@ static void put_terms(FILE *f, double max_slowdown)
 		{ "Interval",
 		  "the two numbers below or after a prediction; the "
 		  "slowdown is between them with a probability of 90 %. A "
-		  "question mark: the interval is too wide for a decision" },
+		  "question mark: the prediction is uncertain, and no "
+		  "decision should be based on it" },
 		{ "Probe", "a small message that netprof sends between the "
 			   "nodes of a running job, and times" },
 		{ "Delayed probes",
@@ -1192,8 +1193,8 @@ static void put_terms(FILE *f, double max_slowdown)
 		{ "p50, p99", "half, or 99 %, of the probes took less time" },
 		{ "Load level",
 		  "a synthetic load, c0, c1, ..., that netprof "
-		  "runs on the same leaf switch as the application, to see "
-		  "how much that slows down" },
+		  "runs on the same leaf switch as the application, to "
+		  "measure how much it slows the application" },
 		{ "Estimated utilisation",
 		  "how much of the leaf switch a load or a program "
 		  "uses, from 0 (idle) to 1 (full)" },

@@ -923,7 +923,7 @@ static void print_fabric(FILE *f, const struct np_record *run)
 		cli_appendf(line, sizeof(line), "%s%s%s",
 			    i		? ", " :
 			    *leaf->name ? ", leaf " :
-					  ", one leaf",
+					  ", no topology",
 			    cli_truncate(leaf->name, 24, name, sizeof(name)),
 			    leaf->n_pairs ? "" : " (not measured)");
 	}

@@ -224,6 +224,7 @@ static int read_options(const struct np_probe_command *c, int argc, char **argv,
 		{ "version", no_argument, NULL, VERSION },
 		{ "help", no_argument, NULL, HELP },
 	};
+	char letter[] = "-?";
 	int opt;
 
 	for (int i = 0; c->options[i].name; i++)
@@ -241,8 +242,13 @@ static int read_options(const struct np_probe_command *c, int argc, char **argv,
 		fputs(c->usage, stdout);
 	if (opt == VERSION || opt == HELP)
 		exit(EXIT_SUCCESS);
-	return opt < 0 ? 0 :
-			 np_option_unknown(opt, argv[optind - 1], c->name, err);
+	if (opt < 0)
+		return 0;
+	/* No option is a letter. argv[optind - 1] may be another word then. */
+	letter[1] = (char)optopt;
+	return np_option_unknown(
+		opt, optopt && optopt < VERSION ? letter : argv[optind - 1],
+		c->name, err);
 }
 
 int np_probe_options(const struct np_probe_command *c, int argc, char **argv,

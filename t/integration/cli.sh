@@ -754,6 +754,9 @@ test_wrong_usage_is_reported_with_status_two() {
 		plot lammps -o: -o needs an argument
 		forget -yes lammps: no such option: -e in -yes; did you mean --yes\?
 	END
+	run "$(dirname "$NETPROF")/netprof-impactb" -json
+	equal "an unknown letter of a probe" "$RC $ERR" \
+		'2 netprof-impactb: "-j": unknown option, or it takes no value; see "netprof-impactb --help"'
 	run netprof show
 	contains "what there is" "$ERR" 'needs an application; there are .*lammps'
 	run netprof show LAMMPS

@@ -111,7 +111,7 @@ test_a_missing_decision_is_reported() {
 	contains "asked for" "$ERR" 'placement has never written there; to find the reason, run netprof check'
 	run netprof explain 4010
 	equal "explain" "$RC" 1
-	contains "explain" "$ERR" '^netprof: job 4010 was not found: not in the last decision of placement \(there is none\)'
+	contains "explain" "$ERR" '^netprof: job 4010 was not found: it is not in the last decision of placement \(there is none\)'
 	run netprof explain 4000
 	equal "a record is enough" "$RC" 0
 	contains "a record is enough" "$OUT" 'placement has no'
@@ -143,7 +143,7 @@ test_for_an_unknown_job_the_searched_places_are_named() {
 	run netprof explain 77
 	equal "exit status" "$RC $OUT" "1 "
 	equal "lines" "$(wc -l <"$S/err")" 1
-	contains "error" "$ERR" "^netprof: job 77 was not found: not in the last decision of placement \(2 s ago\), .* records of $ME, "
+	contains "error" "$ERR" "^netprof: job 77 was not found: it is not in the last decision of placement \(2 s ago\), .* records of $ME, "
 	run netprof explain 4011
 	equal "an array" "$ERR" "netprof: job 4011 is an array; ask for one of its tasks: 4011_3"
 	run netprof explain 4011_4
