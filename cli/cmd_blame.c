@@ -513,8 +513,8 @@ static const struct np_option own_options[] = {
 
 const struct cli_cmd cmd_blame = {
 	.name = "blame",
-	.args = "[--since=AGE] [--json|--parsable|--metrics [-o FILE]] "
-		"[--accounting=FILE [--topology=FILE]]",
+	.args = "[--since=AGE] [--json|--parsable|--metrics [-o FILE]]\n"
+		"        [--accounting=FILE [--topology=FILE]]",
 	.help = "show which applications, leaf switches and nodes cost the most time",
 	.text = "Shows, from Slurm's accounting of recent days, which applications (users and\n"
 		"job names) lost the most node-hours to which others on their leaf switches, on\n"

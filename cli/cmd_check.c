@@ -815,8 +815,8 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_check = {
 	.name = "check",
-	.args = "[--json|--parsable] | --versions [PLUGIN.so...] | "
-		"--make-store | --make-users [USER...] |\n"
+	.args = "[--json|--parsable] | --versions [PLUGIN.so...] |\n"
+		"        --make-store | --make-users [USER...] |\n"
 		"        --fabric=FILE [--seconds=SEC]",
 	.help = "check the installation, and say what to correct",
 	.text = "Checks the configuration, the versions of Slurm and of the plugins, the\n"
@@ -832,9 +832,10 @@ const struct cli_cmd cmd_check = {
 		"  --make-users        as root: make the directories of these users in the store\n"
 		"                      (of all users if none are named), before somebody else\n"
 		"                      can take their names\n"
-		"  --fabric=FILE       inside an allocation (salloc -N8 --exclusive): measure this\n"
-		"                      network for half an hour, and write the results to a file\n"
-		"                      that names no user and can be sent to the project\n"
+		"  --fabric=FILE       inside an allocation (salloc -N8 --exclusive): measure\n"
+		"                      this network for half an hour, and write the results\n"
+		"                      to a file that names no user and can be sent to the\n"
+		"                      project\n"
 		"  --seconds=SEC       length of each of these measurements (default 30)",
 	.examples =
 		"  netprof check\n"

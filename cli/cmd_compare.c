@@ -1131,7 +1131,8 @@ static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_compare = {
 	.name = "compare",
-	.args = "[--json|--parsable] [--user=NAME|--published] APP[:RUN]...",
+	.args = "[--json|--parsable] [--user=NAME|--published]\n"
+		"        APP[:RUN]...",
 	.help = "compare runs or applications side by side",
 	.text = "Why was it slow today?  Prints runs, or all runs of an application together,\n"
 		"side by side: run times, latencies, neighbours, and every condition that was\n"

@@ -1653,9 +1653,9 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_explain = {
 	.name = "explain",
-	.args = "[--json|--parsable|--plot=FILE] [--user=NAME|--published] "
-		"[--since=AGE] [--metrics-url=URL] "
-		"[--accounting=FILE [--topology=FILE]] JOB",
+	.args = "[--json|--parsable|--plot=FILE] [--user=NAME|--published]\n"
+		"        [--since=AGE] [--metrics-url=URL]\n"
+		"        [--accounting=FILE [--topology=FILE]] JOB",
 	.help = "was it the network? why a job was slow, or waits",
 	.text = "For any job that started, from Slurm's accounting: its run time compared with\n"
 		"similar runs (same user, name or command, nodes, processors, tasks and limit),\n"

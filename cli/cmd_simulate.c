@@ -3293,7 +3293,8 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_simulate = {
 	.name = "simulate",
-	.args = "[--json|--parsable] --swf=FILE|--sacct=FILE|--last=30d [OPTION]...",
+	.args = "[--json|--parsable] --swf=FILE|--sacct=FILE|--last=30d\n"
+		"        [OPTION]...",
 	.help = "what placement would have done to a queue of jobs",
 	.text = "Replays a queue of jobs through Slurm's scheduling rules and the placement\n"
 		"decision, with placement off and on, and prints what each policy would have\n"

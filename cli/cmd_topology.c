@@ -1711,8 +1711,8 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_topology = {
 	.name = "topology",
 	.args = "[--ibnetdiscover=FILE | --lldp=DIR | --latencies=FILE]\n"
-		"        [--times=N] [--repeats=N] [--save=FILE] [--slurm=FILE] "
-		"[--write=conf|yaml]",
+		"        [--times=N] [--repeats=N] [--save=FILE] [--slurm=FILE]\n"
+		"        [--write=conf|yaml]",
 	.help = "check Slurm's topology: which node is on which leaf switch",
 	.text = "Finds which nodes share a leaf switch and compares that with Slurm's topology;\n"
 		"it lists the nodes that Slurm has on another switch. Inside an allocation it\n"

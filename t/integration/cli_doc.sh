@@ -15,6 +15,7 @@ test_help_describes_every_command() {
 		run netprof help "$cmd"
 		equal "exit status of help $cmd" "$RC" 0
 		contains "help $cmd" "$OUT" "^usage: netprof $cmd"
+		equal "lines of help $cmd that are wider than 80 columns" "$(awk 'length > 80' "$S/out")" ""
 		case $cmd in help | version) ;; *)
 			contains "help $cmd" "$OUT" '^Examples:$'
 			contains "examples of $cmd" "$OUT" "^  .*netprof $cmd"
