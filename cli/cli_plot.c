@@ -144,7 +144,7 @@ static void add_fit(struct np_figure *figure, struct np_panel *panel,
 		if (utilisation[i] < NP_CURVE_FIT_MAX)
 			highest = fmax(highest, utilisation[i]);
 	}
-	snprintf(legend, sizeof(legend), "isotonic fit, below %.0f %%",
+	snprintf(legend, sizeof(legend), "non-decreasing fit, below %.0f %%",
 		 100 * NP_CURVE_FIT_MAX);
 	shape = np_figure_add_shape(figure, panel, NP_SHAPE_LINE, STYLE_FIT,
 				    legend);

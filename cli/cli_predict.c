@@ -161,7 +161,7 @@ void cli_best_measurement(const struct cli_known *known,
 	*command = *what = '\0';
 	if (prediction->rc || cli_has_no_effect(known, prediction->scope))
 		return;
-	/* No input stands out, and yet no decision can be based on it. */
+	/* No single input would narrow it, but it is too uncertain to use. */
 	if (more == NP_MORE_NOTHING && cli_doubt_text(result))
 		more = NP_MORE_CALIBRATION;
 	switch (more) {

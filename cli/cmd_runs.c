@@ -2,8 +2,8 @@
  * netprof runs APP: list the runs that a profile is made of, and what each is
  * used for (np_run_use_name()).
  *
- * If the fabric is calibrated, the estimated utilisation under the load level of
- * a run is added: names of levels do not say how strong they are.
+ * If the fabric is calibrated, the estimated utilisation under the load level
+ * of a run is added: names of levels do not say how strong they are.
  */
 #include <math.h>
 #include <stdio.h>

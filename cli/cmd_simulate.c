@@ -210,8 +210,8 @@ struct sim {
 /* ---- jobs ---- */
 
 /*
- * The unit of --last=30d as sacct spells it, and the length of the number. NULL:
- * it is no such time.
+ * The unit of --last=30d as sacct spells it, and the length of the number.
+ * Returns NULL if it is no such time.
  */
 static const char *unit_of_last(const char *last, size_t *digits)
 {
@@ -239,8 +239,8 @@ static int close_accounting(FILE *pipe, int rc, struct np_err *err)
 	if (!failed || (rc && WIFSIGNALED(status)))
 		return rc;
 	return rc ? np_errf(err, rc,
-			    "sacct returned no jobs: is accounting enabled?  "
-			    "(netprof check)") :
+			    "sacct failed and printed no jobs: is accounting "
+			    "enabled (AccountingStorageType in slurm.conf)?") :
 		    np_errf(err, -EIO,
 			    "sacct failed before it had printed all jobs; run "
 			    "it by hand to see why");
@@ -1659,6 +1659,19 @@ static void add_all(struct np_store *store, struct sim *sim)
 	}
 }
 
+/* Copy the slowdown of a catalog's pair for everything that jobs may share. */
+static void copy_pair(struct np_slowdowns *to, size_t i, size_t k,
+		      const struct np_slowdowns *table, uint32_t victim,
+		      uint32_t co)
+{
+	for (uint32_t touch = 0; touch <= NP_TOUCH_UPLINK; touch++) {
+		uint32_t load =
+			np_slowdowns_pair(table, victim, touch, co, touch);
+
+		set_pair(to, i, k, touch, np_slowdowns_from_load(load));
+	}
+}
+
 /* Copy the slowdowns, translating the catalog's handles into those here. */
 static void copy_slowdowns(const struct sim *sim, struct np_slowdowns *to,
 			   const struct np_slowdowns *table,
@@ -1673,14 +1686,9 @@ static void copy_slowdowns(const struct sim *sim, struct np_slowdowns *to,
 			int32_t victim = np_app_index_find(index, name[i], uid);
 			int32_t co = np_app_index_find(index, name[k], uid);
 
-			for (uint32_t touch = 0;
-			     victim >= 0 && co >= 0 && touch <= NP_TOUCH_UPLINK;
-			     touch++)
-				set_pair(
-					to, i, k, touch,
-					np_slowdowns_from_load(np_slowdowns_pair(
-						table, (uint32_t)victim, touch,
-						(uint32_t)co, touch)));
+			if (victim >= 0 && co >= 0)
+				copy_pair(to, i, k, table, (uint32_t)victim,
+					  (uint32_t)co);
 		}
 }
 
@@ -2461,6 +2469,8 @@ static const char *delay_text(const struct gain *gain, char *buf, size_t len)
 	if (isnan(delay.value))
 		snprintf(buf, len, "lengthened the mean wait from 0 to %.0f s",
 			 gain->wait_change_sec);
+	else if (delay.value == 0)
+		snprintf(buf, len, "left waiting times as they were");
 	else
 		snprintf(buf, len, "%s waiting times by %s%s",
 			 gain->delay.value < 0 ? "shortened" : "lengthened",
@@ -2566,7 +2576,7 @@ static void print_table(const struct sim *sim, size_t from, size_t to,
 	}
 }
 
-/* ---- the effect on groups of jobs, in the simulation of the first seed ---- */
+/* ---- the effect on groups of jobs, with the first seed ---- */
 
 struct group {
 	uint32_t key; /* user, class of size, or partition; first, as
@@ -2610,8 +2620,8 @@ static uint32_t group_key(const struct sim *sim, size_t i,
 }
 
 /*
- * The groups of one grouping, the largest increase of the mean wait first; the caller
- * frees them. NULL: out of memory.
+ * The groups of one grouping, the largest increase of the mean wait first. The
+ * caller frees them. Returns NULL if out of memory.
  */
 static struct group *make_groups(const struct sim *sim, enum grouping grouping,
 				 size_t *n)

@@ -806,13 +806,13 @@ static void make_empty(char *text)
 static void strip_neighbours(struct np_record *record)
 {
 	double longest_sec = 0;
-	size_t kept;
+	size_t remaining;
 
 	for (size_t i = 0; i < record->n_neighbours; i++)
 		longest_sec =
 			fmax(longest_sec, record->neighbours[i].overlap_sec);
-	kept = longest_sec > 0 ? 1 : 0;
-	while (record->n_neighbours > kept) {
+	remaining = longest_sec > 0 ? 1 : 0;
+	while (record->n_neighbours > remaining) {
 		struct np_neighbour *neighbour =
 			&record->neighbours[--record->n_neighbours];
 

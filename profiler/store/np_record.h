@@ -188,7 +188,7 @@ struct np_record {
 	char *intervals_scope; /* of the intervals' levels: "leaf"; NULL: none */
 	uint32_t intervals_nodes; /* on which these levels ran */
 	char *intervals_rails;	  /* that they load; NULL: no rails */
-	struct np_run_interval *intervals_alone; /* before the program started */
+	struct np_run_interval *intervals_alone; /* before the program began */
 	size_t n_intervals_alone;
 	struct np_run_interval *intervals;
 	size_t n_intervals;

@@ -1283,7 +1283,7 @@ test_the_last_days_of_the_accounting_are_replayed() {
 	printf '#!/bin/sh\necho "sacct: error: no database" >&2\nexit 1\n' >"$S/bin/sacct"
 	run netprof simulate --last=12h --leaves=4x4
 	equal "without accounting" "$RC" 1
-	contains "without accounting" "$(tail -n 1 <<<"$ERR")" 'sacct returned no jobs'
+	contains "without accounting" "$(tail -n 1 <<<"$ERR")" 'sacct failed and printed no jobs'
 	printf '#!/bin/sh\nfor a; do case $a in --delimiter=*) d=${a#*=} ;; esac; done\n%s\nexit 1\n' \
 		'printf "JobID${d}Submit${d}ElapsedRaw${d}NNodes\n1${d}100${d}60${d}1\n"' >"$S/bin/sacct"
 	run netprof simulate --last=12h --leaves=4x4
