@@ -156,9 +156,16 @@ static void add_unmatched(struct match *m, uint32_t node)
 }
 
 /* Whether a receive has a wildcard. */
-static bool is_any(const struct np_graph_node *recv)
+static bool is_any(const struct np_graph *g, uint32_t recv)
 {
-	return recv->peer == NP_ANY || recv->tag == NP_ANY;
+	return g->node[recv].peer == NP_ANY || g->label[recv].tag == NP_ANY;
+}
+
+/* The channel of a receive, or its class if it has a wildcard. */
+static struct channel *channel_of(const struct match *m, uint32_t recv)
+{
+	return find_channel(m, m->g->node[recv].peer, m->g->label[recv].tag,
+			    np_graph_context(m->g, recv));
 }
 
 /* Appends a send to the queue of its channel. */
@@ -169,7 +176,8 @@ static int enqueue(struct match *m, uint32_t send, uint32_t from)
 
 	if (reserve_channels(m, m->n_channels + 1))
 		return -ENOMEM;
-	c = make_channel(m, from, node[send].tag, np_graph_context(m->g, send));
+	c = make_channel(m, from, m->g->label[send].tag,
+			 np_graph_context(m->g, send));
 	node[send].peer = NP_GRAPH_NONE;
 	if (c->head == NP_GRAPH_NONE)
 		c->head = send;
@@ -264,12 +272,11 @@ static int fill_classes(struct match *m)
 static void reserve_sends(struct match *m, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
-		const struct np_graph_node *r = &m->g->node[i];
 		struct channel *c;
 
-		if (r->kind != NP_OP_RECV || is_any(r))
+		if (m->g->node[i].kind != NP_OP_RECV || is_any(m->g, i))
 			continue;
-		c = find_channel(m, r->peer, r->tag, np_graph_context(m->g, i));
+		c = channel_of(m, i);
 		if (c->used && c->surplus)
 			c->surplus--;
 	}
@@ -299,13 +306,12 @@ static struct channel *earliest_channel(struct match *m, struct channel *class)
 static void match_receives(struct match *m, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
-		const struct np_graph_node *r = &m->g->node[i];
 		struct channel *c;
 
-		if (r->kind != NP_OP_RECV)
+		if (m->g->node[i].kind != NP_OP_RECV)
 			continue;
-		c = find_channel(m, r->peer, r->tag, np_graph_context(m->g, i));
-		if (is_any(r)) {
+		c = channel_of(m, i);
+		if (is_any(m->g, i)) {
 			c = earliest_channel(m, c);
 			if (c)
 				c->surplus--;
@@ -344,7 +350,7 @@ static int match_rank(struct match *m)
 	first = part ? g->part[part - 1].first : 0;
 	end = part ? np_graph_part_end(g, part - 1) : 0;
 	for (uint32_t i = first; g->n_any && i < end; i++)
-		any |= g->node[i].kind == NP_OP_RECV && is_any(&g->node[i]);
+		any |= g->node[i].kind == NP_OP_RECV && is_any(g, i);
 	if (end == first && !n)
 		return 0;
 	free(m->channel); /* start small: the previous table may be large */
@@ -474,6 +480,7 @@ void np_graph_free(struct np_graph *g)
 	free(g->part);
 	free(g->part_of);
 	free(g->node);
+	free(g->label);
 	free(g->big);
 	free(g->dep);
 	free(g->pending);
@@ -631,6 +638,9 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
 	if ((g->n_nodes == g->max_nodes &&
 	     np_array_reserve(&g->node, &g->max_nodes, g->n_nodes + 1,
 			      sizeof(*g->node))) ||
+	    (g->n_nodes == g->max_labels &&
+	     np_array_reserve(&g->label, &g->max_labels, g->n_nodes + 1,
+			      sizeof(*g->label))) ||
 	    (big && np_array_reserve(&g->big, &g->max_big, g->n_big + 1,
 				     sizeof(*g->big))))
 		return no_memory(g, err);
@@ -638,13 +648,13 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
 		.size = (uint32_t)(big ? g->n_big : op->size),
 		.big = big,
 		.peer = message ? op->peer : NP_GRAPH_NONE,
-		.tag = message ? op->tag : 0,
-		.line = op->line,
 		.kind = op->kind,
 		.nic = op->nic,
 		.any_peer = message && op->peer == NP_ANY,
 		.where = (uint16_t)(op->cpu ? op->cpu : op->context),
 	};
+	g->label[g->n_nodes] =
+		(struct np_graph_label){ message ? op->tag : 0, op->line };
 	g->has_cpus |= op->cpu != 0;
 	g->has_contexts |= op->context != 0;
 	if (big)
@@ -714,6 +724,12 @@ int np_graph_finish(struct np_graph *g, struct np_err *err)
 
 	if (rc)
 		return rc;
+	if (np_array_reserve(&g->node, &g->max_nodes, g->n_nodes + 1,
+			     sizeof(*g->node)))
+		return no_memory(g, err);
+	/* ends the dependencies of the last one, see np_graph_deps_end() */
+	g->node[g->n_nodes] =
+		(struct np_graph_node){ .first = (uint32_t)g->n_deps };
 	free(g->pending);
 	g->pending = NULL;
 	g->max_pending = 0;
@@ -768,11 +784,11 @@ static void op_of(const struct np_graph *g, uint32_t node,
 		.kind = (enum np_op_kind)n->kind,
 		.size = np_graph_size(g, node),
 		.peer = peer_of(g, n),
-		.tag = n->tag,
+		.tag = g->label[node].tag,
 		.context = np_graph_context(g, node),
 		.cpu = np_graph_cpu(g, node),
 		.nic = n->nic,
-		.line = n->line,
+		.line = g->label[node].line,
 	};
 }
 

@@ -11,19 +11,25 @@
 /* first tag that stands for a number in tags */
 #define NP_GRAPH_LARGE_TAG (1u << 31)
 
-/* Kept at 24 bytes, as a graph may have 2^30 of them. */
+/*
+ * Kept at 16 bytes: a graph may have 2^30 of them, and what goes through all of
+ * them takes as long as reading them from memory.
+ */
 struct np_graph_node {
 	uint32_t size; /* ns or bytes; if big is set, an index into big[] */
 	/* rank; once matched, the node of the matching operation */
 	uint32_t peer;
-	uint32_t tag;
-	uint32_t line;
 	/* first dependency; they end where those of the next node begin */
 	uint32_t first;
 	unsigned kind : 2, big : 1, any_peer : 1, nic : 8;
 	unsigned where : 16; /* see np_graph_cpu(), np_graph_context() */
 	/* by how many nodes, 2: or more; and whether by any */
 	unsigned required : 2, irequired : 1;
+};
+
+/* What of a node only matching and messages to the user need. */
+struct np_graph_label {
+	uint32_t tag, line;
 };
 
 /*
@@ -42,7 +48,8 @@ struct np_graph {
 	struct np_graph_part *part;
 	size_t n_parts, max_parts;
 	struct np_graph_node *node;
-	size_t n_nodes, max_nodes, n_messages, n_any;
+	struct np_graph_label *label; /* by node */
+	size_t n_nodes, max_nodes, max_labels, n_messages, n_any;
 	uint64_t *big;
 	size_t n_big, max_big;
 	uint32_t *dep; /* node << 1 | kind */
@@ -102,12 +109,14 @@ static inline uint32_t np_graph_part_end(const struct np_graph *g, size_t p)
 	return p + 1 < g->n_parts ? g->part[p + 1].first : (uint32_t)g->n_nodes;
 }
 
-/* Index after the last dependency of a node. */
+/*
+ * Index after the last dependency of a node. A finished graph has one more node
+ * than operations, so that this needs no comparison.
+ */
 static inline uint32_t np_graph_deps_end(const struct np_graph *g,
 					 uint32_t node)
 {
-	return node + 1 < g->n_nodes ? g->node[node + 1].first :
-				       (uint32_t)g->n_deps;
+	return g->node[node + 1].first;
 }
 
 #endif

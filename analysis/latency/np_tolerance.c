@@ -1077,7 +1077,7 @@ static uint64_t word_of(const struct np_graph *g, uint32_t i)
 	const struct np_graph_node *n = &g->node[i];
 	uint64_t word[4] = {
 		np_graph_size(g, i),
-		(uint64_t)n->tag << 32 | n->where,
+		(uint64_t)g->label[i].tag << 32 | n->where,
 		(uint64_t)n->kind << 8 | n->nic,
 		n->kind == NP_OP_CALC ? 0 : 1 + part_index(g, n->peer),
 	};
@@ -1099,8 +1099,8 @@ static bool same(const struct find *f, size_t part, uint32_t i)
 	const struct np_graph_node *a = &g->node[i], *b = a + p;
 	uint32_t n = np_graph_deps_end(g, i) - a->first;
 
-	if (a->kind != b->kind || a->tag != b->tag || a->nic != b->nic ||
-	    a->where != b->where ||
+	if (a->kind != b->kind || a->nic != b->nic || a->where != b->where ||
+	    g->label[i].tag != g->label[i + p].tag ||
 	    np_graph_size(g, i) != np_graph_size(g, i + p) ||
 	    np_graph_deps_end(g, i + p) - b->first != n)
 		return false;
@@ -2809,7 +2809,7 @@ static inline void fetch_round(const struct contract *k, uint32_t next)
 	const struct np_graph *g = k->e.g;
 	const uint32_t *dep = g->dep + np_graph_deps_end(g, next - 1);
 
-	for (uint32_t i = 0; i < CHUNK; i += 2)
+	for (uint32_t i = 0; i < CHUNK; i += 4)
 		__builtin_prefetch(&g->node[next + i]);
 	for (uint32_t i = 0; i < CHUNK; i += 4)
 		__builtin_prefetch(&k->usual[next + i], 1);
