@@ -2163,13 +2163,18 @@ struct contract {
 	struct np_needs needs; /* of all events on the stack */
 	struct np_edge *in;    /* edges to all events on the stack */
 	size_t n_in, max_in, thin_at;
+	bool plain;			 /* see is_plain() */
 	struct np_cost o, transit, byte; /* costs of messages, if plain */
 	bool eager;			 /* no send waits for its receiver */
+	uint32_t near_dep; /* the dependency that place_near() followed last, */
+	struct np_edge near; /* and the place that it leads to */
 	size_t n_waiting; /* nodes that wait for another one, see wait_for() */
 	uint32_t *ready;  /* nodes that no longer do, and are to be tried */
 	size_t n_ready, max_ready;
 	uint32_t *todo; /* nodes of a round that have to be visited */
 	size_t n_todo, max_todo;
+	uint32_t *last; /* nodes that no other one requires, if plain */
+	size_t n_last, max_last;
 	bool in_order;	      /* nodes are visited in their order */
 	struct np_edge *list; /* places of LIST_MAX edges */
 	size_t n_list, max_list;
@@ -2557,6 +2562,7 @@ static void note_costs(struct contract *k)
 	k->byte = pay(&k->e, NP_LOGGPS_G, 1);
 	k->transit = sum(pay(&k->e, NP_LOGGPS_L, 1), k->o);
 	k->eager = k->e.opt->net.S >= NP_GRAPH_MAX_SIZE;
+	k->near_dep = NP_GRAPH_NONE;
 }
 
 /* is_rendezvous(), faster where no send waits for its receiver. */
@@ -2600,18 +2606,29 @@ static inline bool put_edge(const struct np_edge *e, struct np_cost c,
 	return sum <= INT32_MAX;
 }
 
-/* Appends the edges to an event to in[], made longer in the same way. */
-static inline bool put_longer(struct contract *k, const struct np_edge *event,
-			      struct np_cost c, struct np_edge *in, size_t *n)
+/*
+ * Appends an edge to in[], unless it is beaten by the first one, which often
+ * starts at the same operation and is longer.
+ */
+static inline bool put_longer(const struct np_edge *e, struct np_cost c,
+			      struct np_edge *in, size_t *n)
+{
+	bool fits = put_edge(e, c, &in[*n]);
+
+	*n += !*n || !beats(in, &in[*n]);
+	return fits;
+}
+
+/* The same for the edges of a list, which nothing else needs. */
+static bool put_list(struct contract *k, const struct np_edge *event,
+		     struct np_cost c, struct np_edge *in, size_t *n)
 {
 	uint32_t first = event->from, many = (uint32_t)-event->b;
 	bool fit = true;
 
-	if (!IS_LIST(event))
-		return put_edge(event, c, &in[(*n)++]);
 	for (uint32_t i = 0; i < many; i++)
-		fit &= put_edge(&k->list[first + i], c, &in[(*n)++]);
-	k->spare[k->n_spare++] = first; /* nothing else needs it */
+		fit &= put_longer(&k->list[first + i], c, in, n);
+	k->spare[k->n_spare++] = first;
 	return fit;
 }
 
@@ -2627,8 +2644,7 @@ static inline bool put_message(const struct contract *k, uint32_t send,
 	};
 	struct np_edge e;
 
-	return put_edge(&k->usual[send], c, &e) &&
-	       put_edge(&e, more, &in[(*n)++]);
+	return put_edge(&k->usual[send], c, &e) && put_longer(&e, more, in, n);
 }
 
 /* Appends the edges from a dependency, which has a place. */
@@ -2637,24 +2653,21 @@ static inline bool put_dependency(struct contract *k, uint32_t dep,
 {
 	uint32_t on = dep >> 1;
 	const struct np_graph_node *op = &k->e.g->node[on];
-	struct np_cost rest = rest_cost(k, on);
-	size_t before = *n;
+	const struct np_edge *event = &k->usual[on];
+	struct np_cost rest = { 0, 0 };
 
-	if ((dep & 1) == NP_IREQUIRES)
-		return put_longer(k,
-				  op->kind == NP_OP_RECV ? &k->other[on] :
-							   &k->usual[on],
-				  (struct np_cost){ 0, 0 }, in, n);
-	if (op->kind == NP_OP_SEND && waits(k, on))
-		return false;
-	if (!put_longer(k, &k->usual[on], rest, in, n))
-		return false;
-	if (!(k->state[on] & NO_MESSAGE))
-		return true;
-	if (!put_message(k, op->peer, rest, in, n))
-		return false;
-	*n = before + edge_thin(in + before, *n - before);
-	return true;
+	if ((dep & 1) == NP_REQUIRES) {
+		if (op->kind == NP_OP_SEND && waits(k, on))
+			return false;
+		rest = rest_cost(k, on);
+	} else if (op->kind == NP_OP_RECV) {
+		event = &k->other[on];
+	}
+	if (IS_LIST(event))
+		return put_list(k, event, rest, in, n);
+	return put_longer(event, rest, in, n) &&
+	       (!(k->state[on] & NO_MESSAGE) ||
+		put_message(k, op->peer, rest, in, n));
 }
 
 /*
@@ -2701,6 +2714,28 @@ static inline void set_placed(struct contract *k, uint32_t node, unsigned how)
 }
 
 /*
+ * Where a dependency leads, for place_near(). Operations in a row often have
+ * the same one. Returns NULL if the node has no place yet, or another one than
+ * a distance from a vertex.
+ */
+static inline const struct np_edge *follow(struct contract *k, uint32_t dep)
+{
+	uint32_t on = dep >> 1;
+	struct np_edge e;
+
+	if (dep == k->near_dep)
+		return &k->near;
+	if ((dep & 1) != NP_REQUIRES || !(k->state[on] & DONE) ||
+	    IS_LIST(&k->usual[on]) ||
+	    (k->e.g->node[on].kind == NP_OP_SEND && waits(k, on)) ||
+	    !put_edge(&k->usual[on], rest_cost(k, on), &e))
+		return NULL;
+	k->near_dep = dep;
+	k->near = e;
+	return &k->near;
+}
+
+/*
  * Places a simple node that waits for only one other: it is at a distance from
  * that. A receive whose end only one operation waits for gets a place without
  * its message; the edge of the message becomes one of that operation. Returns
@@ -2709,17 +2744,16 @@ static inline void set_placed(struct contract *k, uint32_t node, unsigned how)
 static inline bool place_near(struct contract *k, uint32_t node, uint32_t dep)
 {
 	const struct np_graph_node *op = &k->e.g->node[node];
-	uint32_t on = dep >> 1;
 	bool recv = op->kind == NP_OP_RECV;
-	struct np_edge e;
+	const struct np_edge *e;
 
-	if ((dep & 1) != NP_REQUIRES || (recv && op->required != 1) ||
-	    !(k->state[on] & DONE) || IS_LIST(&k->usual[on]) ||
-	    (k->e.g->node[on].kind == NP_OP_SEND && waits(k, on)) ||
-	    !put_edge(&k->usual[on], rest_cost(k, on), &e))
+	if (recv && op->required != 1)
+		return false;
+	e = follow(k, dep);
+	if (!e)
 		return false;
 	set_placed(k, node, recv ? NO_MESSAGE : DONE);
-	k->usual[node] = e;
+	k->usual[node] = *e;
 	return true;
 }
 
@@ -2748,7 +2782,9 @@ static int place_node(struct contract *k, uint32_t node, uint32_t first,
 		return visit_later(k, node);
 	}
 	set_placed(k, node, DONE);
-	n = edge_thin(in, n);
+	/* More than two edges of one dependency are a list, which is thin. */
+	if (n < 3 || recv || end - first > 1)
+		n = edge_thin(in, n);
 	/* A list as with has_one_use(). */
 	return place(k, &k->usual[node], in, n,
 		     n <= LIST_MAX && op->required == 1 &&
@@ -2779,13 +2815,31 @@ static inline __attribute__((always_inline)) int try_node(struct contract *k,
 					  wait_for(k, node, lacking);
 }
 
+/* Notes a node whose end is one of the program, see add_program_end(). */
+static int add_last(struct contract *k, uint32_t node)
+{
+	if (np_array_reserve(&k->last, &k->max_last, k->n_last + 1,
+			     sizeof(*k->last)))
+		return -ENOMEM;
+	k->last[k->n_last++] = node;
+	return 0;
+}
+
 /* Tries these nodes, and those that waited for one that has got its place. */
 static int try_nodes(struct contract *k, uint32_t from, uint32_t to)
 {
+	const struct np_graph_node *op = k->e.g->node;
 	int rc = 0;
 
-	while (!rc && (k->n_ready || from < to))
-		rc = try_node(k, k->n_ready ? k->ready[--k->n_ready] : from++);
+	while (!rc && (k->n_ready || from < to)) {
+		bool again = k->n_ready;
+		uint32_t node = again ? k->ready[--k->n_ready] : from++;
+
+		if (!again && !op[node].required)
+			rc = add_last(k, node);
+		if (!rc)
+			rc = try_node(k, node);
+	}
 	return rc;
 }
 
@@ -2847,9 +2901,9 @@ static int visit_all(struct contract *k)
 {
 	const struct np_graph *g = k->e.g;
 	size_t rounds = g->n_nodes / (CHUNK * (g->n_parts + 1)) + 1;
-	bool plain = is_plain(k);
 	int rc = 0;
 
+	k->plain = is_plain(k) && !k->in_order;
 	if (k->r.loop.part || k->in_order)
 		return each_node(k, visit_ends);
 	note_costs(k);
@@ -2857,7 +2911,8 @@ static int visit_all(struct contract *k)
 		double from = (double)round / (double)rounds;
 		double to = (double)(round + 1) / (double)rounds;
 
-		rc = each_in_round(k, from, to, plain ? try_nodes : visit_ends);
+		rc = each_in_round(k, from, to,
+				   k->plain ? try_nodes : visit_ends);
 		if (!rc)
 			rc = visit_rest(k);
 	}
@@ -2904,8 +2959,10 @@ static int add_program_end(struct contract *k)
 	k->thin_at = 1024;
 	if (k->stage)
 		rc = add_in(k, &(struct np_edge){ 0, 1, 0 }, 0, 0);
-	if (!rc)
+	if (!rc && !k->plain)
 		rc = each_node(k, add_ends);
+	for (size_t i = 0; !rc && i < k->n_last; i++)
+		rc = add_end(k, k->last[i]);
 	k->n_in = edge_thin(k->in, k->n_in);
 	return rc ? rc : compact_add(k->c, k->in, k->n_in);
 }
@@ -3027,7 +3084,7 @@ static void start_again(struct contract *k)
 {
 	np_chain_free(k->chain);
 	clear_state(k);
-	k->depth = k->needs.n = k->n_in = 0;
+	k->depth = k->needs.n = k->n_in = k->n_last = 0;
 }
 
 /*
@@ -3111,6 +3168,7 @@ static int run(struct contract *k)
 	free(k->in);
 	free(k->ready);
 	free(k->todo);
+	free(k->last);
 	free(k->given);
 	return rc;
 }
