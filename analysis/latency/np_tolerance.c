@@ -1378,28 +1378,49 @@ static inline size_t edge_thin(struct np_edge *e, size_t n)
 	return n <= PAIRS_MAX ? thin_few(e, n) : n;
 }
 
+/* Bytes of memory for so many bytes: whole large pages, if these are many. */
+static size_t room_for(size_t bytes)
+{
+	return bytes < LARGE ?
+		       bytes :
+		       (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+}
+
 void *np_compact_alloc(size_t n, size_t size)
 {
-	size_t bytes = n * size;
+	size_t bytes = n <= PTRDIFF_MAX / size ? room_for(n * size) : 0;
 	void *room;
 
 	if (n > PTRDIFF_MAX / size)
 		return NULL;
 	if (bytes < LARGE)
 		return malloc(bytes);
-	bytes = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
 	room = aligned_alloc(LARGE_PAGE, bytes);
 	if (room)
 		madvise(room, bytes, MADV_HUGEPAGE);
 	return room;
 }
 
+/* Makes an array of np_compact_alloc() shorter. */
+static void *cut(void *room, size_t bytes)
+{
+	void *shorter = realloc(room, room_for(bytes));
+
+	return shorter ? shorter : room;
+}
+
 int np_compact_reserve(struct np_compact *c, size_t n, size_t edges)
 {
-	c->max_n = n + 2; /* first[] also holds the end */
-	c->max_edges = edges + 1;
-	c->first = np_compact_alloc(c->max_n, sizeof(*c->first));
-	c->edge = np_compact_alloc(c->max_edges, sizeof(*c->edge));
+	if (c->max_n < n + 2) { /* first[] also holds the end */
+		free(c->first);
+		c->first = np_compact_alloc(n + 2, sizeof(*c->first));
+		c->max_n = n + 2;
+	}
+	if (c->max_edges < edges + 1) {
+		free(c->edge);
+		c->edge = np_compact_alloc(edges + 1, sizeof(*c->edge));
+		c->max_edges = edges + 1;
+	}
 	return c->first && c->edge ? 0 : -ENOMEM;
 }
 
@@ -1685,42 +1706,52 @@ static int reorder(const struct np_compact *c, struct np_compact *to)
 	return rc;
 }
 
-/* Replaces a graph by the result of make(), and keeps its state. */
-static int step(struct np_compact *c,
+/*
+ * Replaces a graph by the result of make(), and keeps its state. other: an empty
+ * graph, which provides the memory of the result and gets that of c, because the
+ * kernel has to clear new memory.
+ */
+static int step(struct np_compact *c, struct np_compact *other,
 		int (*make)(const struct np_compact *c, struct np_compact *to))
 {
-	struct np_compact to = { .in = c->in,
-				 .out = c->out,
-				 .n_state = c->n_state,
-				 .n_given = c->n_given };
-	int rc = make(c, &to);
+	int rc;
 
-	if (rc)
-		to.in = to.out = NULL;
-	else
-		c->in = c->out = NULL;
-	compact_free(rc ? &to : c);
-	if (!rc)
-		*c = to;
+	other->in = c->in;
+	other->out = c->out;
+	other->n_state = c->n_state;
+	other->n_given = c->n_given;
+	rc = make(c, other);
+	if (!rc) {
+		struct np_compact made = *other;
+
+		*other = *c;
+		*c = made;
+	}
+	other->in = other->out = NULL;
+	other->n = other->n_state = 0;
 	return rc;
 }
 
 /*
  * Removes vertices that only one edge leaves and sorts the rest for fast
- * passes. Returns 0 or -ENOMEM.
+ * passes. other: as in step(). Returns 0 or -ENOMEM.
  */
-static int order_compact(struct np_compact *c)
+static int order_compact(struct np_compact *c, struct np_compact *other)
 {
 	size_t before;
 	int rc, round = 0;
 
 	do {
 		before = c->n;
-		rc = step(c, merge_vertices);
+		rc = step(c, other, merge_vertices);
 		/* also removes vertices that no longer lead to the end */
 		if (rc >= 0)
-			rc = step(c, reorder);
+			rc = step(c, other, reorder);
 	} while (!rc && ++round < ROUNDS && c->n < before - WORTH(before));
+	if (rc >= 0) {
+		c->max_edges = np_compact_edges(c) + 1;
+		c->edge = cut(c->edge, c->max_edges * sizeof(*c->edge));
+	}
 	return rc;
 }
 
@@ -2148,7 +2179,7 @@ struct contract {
 	struct np_chain *chain;
 	struct np_compact *c; /* current link */
 	/*
-	 * By node: the bits above. A byte would do, but after a store to one
+	 * By node: the bits above; behind `usual`, in the same memory. A byte would do, but after a store to one
 	 * compilers read all pointers again, because it may change any object.
 	 */
 	uint16_t *state;
@@ -3143,22 +3174,24 @@ static int contract_error(const struct contract *k, int rc, struct np_err *err)
 	}
 }
 
-/* Allocates what a contraction needs, and contracts. */
-static int run(struct contract *k)
+/*
+ * Allocates what a contraction needs, and contracts. *other: a graph without
+ * vertices, with memory for one.
+ */
+static int run(struct contract *k, struct np_compact *other)
 {
 	bool turns = k->e.orders.cpu || k->e.orders.link;
 	size_t n = k->e.g->n_nodes + 1;
 	int rc = -ENOMEM;
 
-	k->state = np_compact_alloc(n, sizeof(*k->state));
-	k->usual = np_compact_alloc(n, sizeof(*k->usual));
+	k->usual = np_compact_alloc(n, sizeof(*k->usual) + sizeof(*k->state));
+	k->state = (uint16_t *)(k->usual + n);
 	k->other = np_compact_alloc(n, sizeof(*k->other));
 	if (turns)
 		k->arrival = malloc(n * sizeof(*k->arrival));
-	if (k->state && k->usual && k->other && (k->arrival || !turns))
+	if (k->usual && k->other && (k->arrival || !turns))
 		rc = contract(k);
-	free(k->state);
-	free(k->usual);
+	*other = (struct np_compact){ .edge = k->usual, .max_edges = n };
 	free(k->other);
 	free(k->arrival);
 	free(k->stack);
@@ -3175,12 +3208,12 @@ static int run(struct contract *k)
 
 /*
  * Turns a graph into a chain: everything in one link, or for a loop three
- * links, for what precedes it, one slice, and what follows it. Errors as
- * np_tolerance_new().
+ * links, for what precedes it, one slice, and what follows it. *other: as from
+ * run(). Errors as np_tolerance_new().
  */
 static int make_chain(const struct np_graph *g,
 		      const struct np_tolerance_opt *opt, struct np_chain *out,
-		      struct np_err *err)
+		      struct np_compact *other, struct np_err *err)
 {
 	struct np_tolerance_opt own = *opt;
 	struct np_cycle cycle;
@@ -3197,7 +3230,7 @@ static int make_chain(const struct np_graph *g,
 	 * names it
 	 */
 	if (!rc || rc == -EDEADLK)
-		rc = run(&k);
+		rc = run(&k, other);
 	orders_free(&k.e.orders);
 	return contract_error(&k, rc, err);
 }
@@ -3690,7 +3723,23 @@ void np_pass_times(const struct np_chain *c, const double *x,
 				 .t;
 }
 
-struct np_workspace *np_workspace_new(const struct np_chain *c)
+/* The n times of vertices, in the memory of the other graph if it suffices. */
+static np_pair *new_times(size_t n, struct np_compact *other)
+{
+	/* pass_four() needs two pairs for each vertex */
+	const size_t size = NP_PASS_TIMES * sizeof(double);
+	struct np_edge *room = other->edge;
+
+	if (other->max_edges * sizeof(*room) < n * size)
+		return np_compact_alloc(n, size);
+	other->edge = NULL;
+	other->max_edges = 0;
+	return cut(room, n * size);
+}
+
+/* other: a graph that is not needed any more, as in step(). */
+static struct np_workspace *workspace_new(const struct np_chain *c,
+					  struct np_compact *other)
 {
 	struct np_workspace *r = calloc(1, sizeof(*r));
 	size_t n = 0, n_state = c->link[0].n_state;
@@ -3698,8 +3747,8 @@ struct np_workspace *np_workspace_new(const struct np_chain *c)
 
 	for (size_t i = 0; i < c->n; i++)
 		n = c->link[i].n > n ? c->link[i].n : n;
-	if (ok) { /* pass_four() needs two for each vertex */
-		r->at = np_compact_alloc(n, NP_PASS_TIMES * sizeof(double));
+	if (ok) {
+		r->at = new_times(n, other);
 		r->reached = calloc(np_bits_words(n), sizeof(*r->reached));
 		if (c->n > 1)
 			r->later = malloc(c->link[1].n * sizeof(*r->later));
@@ -3713,6 +3762,11 @@ struct np_workspace *np_workspace_new(const struct np_chain *c)
 		return r;
 	np_workspace_free(r);
 	return NULL;
+}
+
+struct np_workspace *np_workspace_new(const struct np_chain *c)
+{
+	return workspace_new(c, &(struct np_compact){ .n = 0 });
 }
 
 void np_workspace_free(struct np_workspace *r)
@@ -3766,6 +3820,7 @@ int np_tolerance_new(const struct np_graph *g,
 		     const struct np_tolerance_opt *opt,
 		     struct np_tolerance **out, struct np_err *err)
 {
+	struct np_compact other = { .n = 0 };
 	struct np_tolerance *t;
 	int rc = check(&opt->net, err);
 
@@ -3774,15 +3829,16 @@ int np_tolerance_new(const struct np_graph *g,
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return np_errf(err, -ENOMEM, "no memory for a graph");
-	rc = make_chain(g, opt, &t->c, err);
+	rc = make_chain(g, opt, &t->c, &other, err);
 	if (!rc) {
 		for (size_t i = 0; !rc && i < t->c.n; i++)
-			rc = order_compact(&t->c.link[i]);
-		t->room[0] = rc ? NULL : np_workspace_new(&t->c);
+			rc = order_compact(&t->c.link[i], &other);
+		t->room[0] = rc ? NULL : workspace_new(&t->c, &other);
 		if (!t->room[0])
 			rc = np_errf(err, -ENOMEM, "no memory for %zu vertices",
 				     np_tolerance_size(t).vertices);
 	}
+	compact_free(&other);
 	if (rc) {
 		np_tolerance_free(t);
 		return rc;

@@ -62,8 +62,8 @@ static inline size_t np_compact_edges(const struct np_compact *c)
 void *np_compact_alloc(size_t n, size_t size);
 
 /*
- * Initialises c with room for n vertices. Returns 0 or -ENOMEM. Exported for
- * benchmarks.
+ * Gives c, which has no vertices, room for n and their edges, unless it has that
+ * already. Returns 0 or -ENOMEM. Exported for benchmarks.
  */
 int np_compact_reserve(struct np_compact *c, size_t n, size_t edges);
 
