@@ -2150,8 +2150,9 @@ static int np_slices_find(const struct np_events *e, struct np_slices *out)
  * that a single operation waits for become edges of that operation.
  */
 
-#define LIST_MAX 8 /* most edges of an event that is not a vertex */
-#define CHUNK 8	   /* nodes of a rank that are visited in turn */
+#define LIST_MAX 8    /* most edges of an event that is not a vertex */
+#define CHUNK 8	      /* nodes of a rank that are visited in turn */
+#define PARTS_AHEAD 2 /* parts by which memory is fetched in advance */
 
 /* By node: where the place of an event is. Few nodes have more than one. */
 enum { USUAL, OTHER, ARRIVAL };
@@ -2746,24 +2747,25 @@ static inline void set_placed(struct contract *k, uint32_t node, unsigned how)
 
 /*
  * Where a dependency leads, for place_near(). Operations in a row often have
- * the same one. Returns NULL if the node has no place yet, or another one than
+ * the same one. Returns false if the node has no place yet, or another one than
  * a distance from a vertex.
  */
-static inline const struct np_edge *follow(struct contract *k, uint32_t dep)
+static inline bool follow(struct contract *k, uint32_t dep, struct np_edge *to)
 {
 	uint32_t on = dep >> 1;
-	struct np_edge e;
 
-	if (dep == k->near_dep)
-		return &k->near;
+	if (dep == k->near_dep) {
+		*to = k->near;
+		return true;
+	}
 	if ((dep & 1) != NP_REQUIRES || !(k->state[on] & DONE) ||
 	    IS_LIST(&k->usual[on]) ||
 	    (k->e.g->node[on].kind == NP_OP_SEND && waits(k, on)) ||
-	    !put_edge(&k->usual[on], rest_cost(k, on), &e))
-		return NULL;
+	    !put_edge(&k->usual[on], rest_cost(k, on), to))
+		return false;
 	k->near_dep = dep;
-	k->near = e;
-	return &k->near;
+	k->near = *to;
+	return true;
 }
 
 /*
@@ -2776,15 +2778,12 @@ static inline bool place_near(struct contract *k, uint32_t node, uint32_t dep)
 {
 	const struct np_graph_node *op = &k->e.g->node[node];
 	bool recv = op->kind == NP_OP_RECV;
-	const struct np_edge *e;
+	struct np_edge e;
 
-	if (recv && op->required != 1)
-		return false;
-	e = follow(k, dep);
-	if (!e)
+	if ((recv && op->required != 1) || !follow(k, dep, &e))
 		return false;
 	set_placed(k, node, recv ? NO_MESSAGE : DONE);
-	k->usual[node] = *e;
+	k->usual[node] = e;
 	return true;
 }
 
@@ -2888,17 +2887,30 @@ static int visit_rest(struct contract *k)
 	return rc;
 }
 
-/* Fetches what the next round needs of a rank whose next node this is. */
-static inline void fetch_round(const struct contract *k, uint32_t next)
+/* The node up to which a share of a part's nodes goes. */
+static inline uint32_t end_of_share(const struct np_graph *g, size_t part,
+				    double share)
+{
+	uint32_t first = g->part[part].first;
+
+	return first + (uint32_t)(share * (np_graph_part_end(g, part) - first));
+}
+
+/*
+ * Fetches what it takes to try CHUNK nodes. Always inline, because gcc removes
+ * calls of functions that only prefetch.
+ */
+static inline __attribute__((always_inline)) void
+fetch_nodes(const struct contract *k, uint32_t first)
 {
 	const struct np_graph *g = k->e.g;
-	const uint32_t *dep = g->dep + np_graph_deps_end(g, next - 1);
+	const uint32_t *dep = g->dep + g->node[first].first;
 
-	for (uint32_t i = 0; i < CHUNK; i += 4)
-		__builtin_prefetch(&g->node[next + i]);
-	for (uint32_t i = 0; i < CHUNK; i += 4)
-		__builtin_prefetch(&k->usual[next + i], 1);
-	__builtin_prefetch(&k->state[next], 1);
+	for (uint32_t i = 0; i < CHUNK; i += 4) {
+		__builtin_prefetch(&g->node[first + i]);
+		__builtin_prefetch(&k->usual[first + i], 1);
+	}
+	__builtin_prefetch(&k->state[first], 1);
 	__builtin_prefetch(dep);
 	__builtin_prefetch(dep + CHUNK);
 }
@@ -2912,13 +2924,11 @@ static inline int each_in_round(struct contract *k, double from, double to,
 	int rc = 0;
 
 	for (size_t part = 0; !rc && part < g->n_parts; part++) {
-		uint32_t first = g->part[part].first;
-		uint32_t n = np_graph_part_end(g, part) - first;
-		uint32_t end = first + (uint32_t)(to * n);
-
-		rc = look(k, first + (uint32_t)(from * n), end);
-		if (n)
-			fetch_round(k, end);
+		if (part + PARTS_AHEAD < g->n_parts)
+			fetch_nodes(k,
+				    end_of_share(g, part + PARTS_AHEAD, from));
+		rc = look(k, end_of_share(g, part, from),
+			  end_of_share(g, part, to));
 	}
 	return rc;
 }
