@@ -58,7 +58,7 @@ T_TEST("nodes whose files have no switch are not forgotten")
 {
 	struct cli_places p = { NULL };
 
-	T_CHECK(!cli_places_lldp(data("lldp"), &p, NULL));
+	T_CHECK(!cli_places_lldp(t_data("lldp"), &p, NULL));
 	T_CHECK(p.n_alone == 1 && !strcmp(p.alone[0], "n3"));
 	cli_places_free(&p);
 }
