@@ -143,7 +143,7 @@ races: packages ## placement and passes over graphs under the thread sanitizer
 		worker store_reader placer tolerance
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
-	bench_limits bench_qn bench_sharing bench_tolerance bench_simulate)
+	bench_limits bench_qn bench_sharing bench_tolerance bench_simulate bench_hostlist)
 bench: packages ## measure what probes and placement cost
 	@$(MAKE) --no-print-directory programs $(BENCH)
 	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) \
@@ -472,6 +472,11 @@ $(BUILD)/bench_wide $(BUILD)/bench_limits: $(BUILD)/bench_%: $(call objs,t/bench
 		$(SPANK)) $(BUILD)/t/bench_%.o $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
+
+# Host lists, compared with libslurm's.
+$(BUILD)/bench_hostlist: $(call objs,t/bench_hostlist.c) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(SLURM))
 
 # Where netprof check looks for plugins if Slurm does not answer.
 $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \
