@@ -1947,7 +1947,11 @@ static int classes_init(struct np_classes *classes, struct np_problem *problem,
 {
 	classes->problem = problem;
 	classes->loads = loads;
-	classes->capacity = NP_PLACEMENT_MAX_CLASSES;
+	/* A class has a job at least. */
+	classes->capacity = problem->snapshot->n_jobs <
+					    NP_PLACEMENT_MAX_CLASSES ?
+				    problem->snapshot->n_jobs :
+				    NP_PLACEMENT_MAX_CLASSES;
 	classes->at = problem_alloc(problem, classes->capacity + SPARE,
 				    sizeof(*classes->at));
 	classes->of_profile =
@@ -2328,12 +2332,9 @@ struct np_allocation {
 /* Limit on the requests of array tasks beyond each job's first, in total. */
 #define MAX_EXTRA_REQUESTS 4096
 
-/* Add a request for each task of a job, as far as *extra allows. */
-static void add_requests(struct np_requests *requests,
-			 const struct np_problem *problem, uint32_t i,
-			 size_t *extra)
+/* Number of requests of a job: one for each task, as far as *extra allows. */
+static uint32_t take_extra(const struct np_job *job, size_t *extra)
 {
-	const struct np_job *job = &problem->job[i];
 	uint32_t n = job->tasks;
 
 	if (n > NP_PLACEMENT_MAX_TASKS)
@@ -2341,6 +2342,17 @@ static void add_requests(struct np_requests *requests,
 	if (n - 1 > *extra)
 		n = (uint32_t)*extra + 1;
 	*extra -= n - 1;
+	return n;
+}
+
+/* Add the requests of a job. */
+static void add_requests(struct np_requests *requests,
+			 const struct np_problem *problem, uint32_t i,
+			 size_t *extra)
+{
+	const struct np_job *job = &problem->job[i];
+	uint32_t n = take_extra(job, extra);
+
 	requests->of_job[i] = (uint32_t)requests->n;
 	for (uint32_t k = 0; k < n; k++)
 		requests->at[requests->n++] = (struct np_request){
@@ -2418,6 +2430,17 @@ static int find_classes(struct np_requests *requests,
 	return 0;
 }
 
+/* Upper limit on the number of requests of the jobs in requests->order. */
+static size_t max_requests(const struct np_requests *requests,
+			   const struct np_problem *problem)
+{
+	size_t extra = MAX_EXTRA_REQUESTS, n = 0;
+
+	for (size_t i = 0; i < requests->n_order; i++)
+		n += take_extra(&problem->job[requests->order[i]], &extra);
+	return n;
+}
+
 /*
  * Make the requests, and the classes of all jobs that placement decides about,
  * in mode prefer as well. Returns 0 or -ENOMEM.
@@ -2432,8 +2455,7 @@ static int requests_init(struct np_requests *requests,
 	    find_classes(requests, problem, classes))
 		return -ENOMEM;
 	new_id = classes_renumber(classes);
-	requests->at = problem_alloc(problem,
-				     requests->n_order + MAX_EXTRA_REQUESTS,
+	requests->at = problem_alloc(problem, max_requests(requests, problem),
 				     sizeof(*requests->at));
 	if (!new_id || !requests->at)
 		return -ENOMEM;
