@@ -163,16 +163,18 @@ static size_t source_byte(const char *text, size_t len, size_t at)
 
 bool np_jtext_within(const char *text, size_t len, const struct np_jlimits *max)
 {
-	struct np_jlimits jlimits = { 0 };
+	struct np_jlimits left = *max;
 
+	/* Stops at a limit, because files of other users may be large. */
 	for (size_t i = 0; i < len; i++) {
-		jlimits.objects += text[i] == '{';
-		jlimits.arrays += text[i] == '[';
-		jlimits.elements += text[i] == ',';
+		if (text[i] == '{' && !left.objects--)
+			return false;
+		if (text[i] == '[' && !left.arrays--)
+			return false;
+		if (text[i] == ',' && !left.elements--)
+			return false;
 	}
-	return jlimits.objects <= max->objects &&
-	       jlimits.arrays <= max->arrays &&
-	       jlimits.elements <= max->elements;
+	return true;
 }
 
 /* ---- places and errors ---- */
