@@ -100,13 +100,15 @@ static void deliver(struct t_logp_process *p, size_t i, size_t j)
 
 static unsigned take_one(struct t_logp_process *p)
 {
-	for (size_t i = 0; i < p->n_messages; i++)
+	for (size_t i = 0; i < p->n_messages; i++) {
+		if (p->message[i].arrives_sec > p->now_sec)
+			continue;
 		for (size_t j = 0; j < p->n_receives; j++)
-			if (p->message[i].arrives_sec <= p->now_sec &&
-			    p->receive[j].tag == p->message[i].tag) {
+			if (p->receive[j].tag == p->message[i].tag) {
 				deliver(p, i, j);
 				return 1;
 			}
+	}
 	return 0;
 }
 

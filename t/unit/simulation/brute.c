@@ -68,19 +68,22 @@ static bool precedes(const struct brute *b, size_t i, size_t k)
 						i < k;
 }
 
-/* The next job in order behind the last one; n: there is none. */
-static size_t next_job(const struct brute *b, size_t last)
+/* The jobs that wait, in order; returns how many. */
+static size_t waiting(const struct brute *b, size_t *job)
 {
-	size_t best = b->input->n;
+	size_t n = 0;
 
 	for (size_t i = 0; i < b->input->n; i++) {
-		bool behind = last == b->input->n || precedes(b, last, i);
-		bool first = best == b->input->n || precedes(b, i, best);
+		size_t at = n;
 
-		if (waits(b, i) && i != last && behind && first)
-			best = i;
+		if (!waits(b, i))
+			continue;
+		for (; at && precedes(b, i, job[at - 1]); at--)
+			job[at] = job[at - 1];
+		job[at] = i;
+		n++;
 	}
-	return best;
+	return n;
 }
 
 /* Is a node below a switch?  Switches 0 to l->n - 1 are the leaves, the next
@@ -206,13 +209,14 @@ static void main_pass(struct brute *b)
 	const struct np_sim_cluster *c = b->input->cluster;
 	bool closed[B_MAX_NODES] = { false }, good[B_MAX_NODES];
 	bool failed[NP_SIM_MAX_PARTITIONS] = { false };
-	uint32_t node[B_MAX_NODES], tested = 0;
-	size_t n = b->input->n;
+	uint32_t node[B_MAX_NODES];
+	size_t job[B_MAX_JOBS], n = waiting(b, job);
 
-	for (size_t i = next_job(b, n); i < n; i = next_job(b, i)) {
+	for (size_t at = 0; at < n; at++) {
+		size_t i = job[at];
 		const struct np_sim_job *j = &b->input->job[i];
 
-		if (tested++ == b->input->scheduler->queue_depth)
+		if (at == b->input->scheduler->queue_depth)
 			return;
 		if (failed[j->partition])
 			continue;
@@ -269,15 +273,15 @@ static void backfill_one(struct brute *b, size_t i)
 	uint32_t cpus = cpus_of(b, i), node[B_MAX_NODES];
 	bool good[B_MAX_NODES];
 	int64_t from, to, step;
-	int at = 0;
+	int at = 0, end = (int)(s->bf_window_sec + j->limit_sec);
 
-	for (size_t k = 0; k < n; k++) {
-		lasts[b->horizon][k] = B_MAX_PLAN;
-		for (int t = b->horizon - 1; t >= 0; t--)
+	for (size_t k = 0; k < n; k++)
+		lasts[end][k] = B_MAX_PLAN;
+	for (int t = end - 1; t >= 0; t--)
+		for (size_t k = 0; k < n; k++)
 			lasts[t][k] = plan[t][k] >= (int)cpus ?
 					      lasts[t + 1][k] + 1 :
 					      0;
-	}
 	for (;; at++) {
 		if (at > (int)s->bf_window_sec)
 			return;
@@ -305,15 +309,14 @@ static void backfill_one(struct brute *b, size_t i)
 
 static void backfill_pass(struct brute *b)
 {
-	size_t n = b->input->n;
-	uint32_t tested = 0;
+	size_t job[B_MAX_JOBS], n = waiting(b, job);
 
 	b->news = false;
 	make_plan(b);
-	for (size_t i = next_job(b, n); i < n; i = next_job(b, i)) {
-		if (tested++ == b->input->scheduler->bf_max_job_test)
+	for (size_t at = 0; at < n; at++) {
+		if (at == b->input->scheduler->bf_max_job_test)
 			return;
-		backfill_one(b, i);
+		backfill_one(b, job[at]);
 	}
 }
 
@@ -447,6 +450,7 @@ static void share(struct brute *b)
 {
 	const struct np_sim_scheduler *s = b->input->scheduler;
 	uint64_t was[B_MAX_USERS];
+	size_t job[B_MAX_JOBS], n;
 	double decay = s->fair_half_life_sec ?
 			       exp2(-(double)s->fair_period_sec /
 				    s->fair_half_life_sec) :
@@ -462,10 +466,10 @@ static void share(struct brute *b)
 		b->shared[u] = b->used[u];
 	}
 	/* Backfill looks at a new order again. */
-	for (size_t i = next_job(b, b->input->n); i < b->input->n;
-	     i = next_job(b, i))
-		for (size_t k = next_job(b, i); k < b->input->n;
-		     k = next_job(b, k)) {
+	n = waiting(b, job);
+	for (size_t before = 0; before < n; before++)
+		for (size_t after = before + 1; after < n; after++) {
+			size_t i = job[before], k = job[after];
 			uint64_t x = was[b->input->job[i].user];
 			uint64_t y = was[b->input->job[k].user];
 
@@ -489,7 +493,10 @@ static bool all_over(const struct brute *b)
 
 static bool any_waits(const struct brute *b)
 {
-	return next_job(b, b->input->n) < b->input->n;
+	for (size_t i = 0; i < b->input->n; i++)
+		if (waits(b, i))
+			return true;
+	return false;
 }
 
 void b_play(const struct np_sim_input *input, struct b_outcome *outcome)
