@@ -160,7 +160,7 @@ test_wrong_use_and_bad_reports_are_told() {
 test_pages_fit_a_screen() {
 	local args
 	in_data
-	for args in solver.4.mpiP "--at=1,4000000 $(echo solver.*.mpiP)"; do
+	for args in solver.4.mpiP "--at=1,1000000 $(echo solver.*.mpiP)"; do
 		# shellcheck disable=SC2086
 		netprof scale $args >page
 		between "columns of $args" "$(wc -L <page)" 40 80
