@@ -50,7 +50,9 @@ BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-DNP_BINDIR='"$(bindir)"' -DNP_LIBEXECDIR='"$(libexecdir)"' \
 	$(if $(HAVE_CAIRO),,-DNP_NO_CAIRO) $(if $(HAVE_CURL),,-DNP_NO_CURL) \
 	$(addprefix -I,$(ROOMS)) $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
-ALL_CFLAGS = $(BASE_CFLAGS) $(call pkg,--cflags,$(PKGS)) $(CFLAGS)
+# Once, not for each object.
+PKG_CFLAGS := $(call pkg,--cflags,$(PKGS))
+ALL_CFLAGS = $(BASE_CFLAGS) $(PKG_CFLAGS) $(CFLAGS)
 # The plugins are loaded into Slurm's own programs, which have no sanitizer.
 SAN := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 
