@@ -12,13 +12,16 @@ usage_error() {
 }
 
 # wait_until CMD...: poll until CMD succeeds; returns 1 after three minutes, because a
-# machine with several clusters may be slow.
+# machine with several clusters may be slow.  Pauses need no process: nothing is ever
+# written to the descriptor, which is closed again, as daemons would inherit it.
 wait_until() {
-	local end=$((${EPOCHREALTIME/./} + 180000000))
+	local end=$((${EPOCHREALTIME/./} + 180000000)) never=
 	until "$@"; do
 		((${EPOCHREALTIME/./} < end)) || return 1
-		sleep 0.03
+		[ -n "$never" ] || exec {never}<> <(:)
+		read -rt 0.03 -u "$never" || :
 	done
+	[ -z "$never" ] || exec {never}>&-
 }
 
 # Settings of `up`, for later commands on the same cluster.
@@ -56,7 +59,10 @@ places() {
 	[ -z "$ACCOUNTING" ] || echo dbd
 	echo ctl
 	[ -z "$STANDBY" ] || echo standby
-	seq -f 'n%.0f' 0 $(($(node_count) - 1))
+	local i
+	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
+		echo "n$i"
+	done
 }
 
 is_place() {

@@ -13,7 +13,7 @@
 # A larger burst would hide short queues, a smaller one loses throughput.
 BURST_BYTES=3200
 
-rails() { seq 0 $((RAILS - 1)); }
+rails() { ((RAILS == 1)) && echo 0 || echo 0 1; }
 rail_suffix() { [ "$1" = 0 ] || echo "r$1"; } # of its switches
 
 data_addr() { # NODE INDEX [RAIL]
@@ -78,9 +78,14 @@ plain_device() {
 	fi
 }
 
+# The arguments of tc.
+shape_line() { # DEVICE MBIT
+	echo "qdisc replace dev $1 root tbf rate $2mbit burst $BURST_BYTES limit 1mb"
+}
+
 shape() { # DEVICE MBIT
-	tc qdisc replace dev "$1" root tbf rate "$2mbit" \
-		burst "$BURST_BYTES" limit 1mb
+	# shellcheck disable=SC2046 # several
+	tc $(shape_line "$1" "$2")
 }
 
 is_blocking() { # LEAF
@@ -111,13 +116,15 @@ make_leaf() { # LEAF; in its namespace
 add_port() { # DEVICE MBIT LEAF-or-spine; in the switch's namespace
 	plain_device "$1"
 	ip link set "$1" master br0 up
-	shape "$1" "$2"
 	if [ "$3" = spine ] || ! is_blocking "$3"; then
+		shape "$1" "$2"
 		return 0
 	fi
-	tc qdisc add dev "$1" handle ffff: ingress
-	tc filter add dev "$1" parent ffff: protocol all u32 match u32 0 0 \
-		action mirred egress redirect dev fab
+	tc -batch - <<-END
+		$(shape_line "$1" "$2")
+		qdisc add dev $1 handle ffff: ingress
+		filter add dev $1 parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev fab
+	END
 }
 
 # Static forwarding entries for all nodes, so that no packet is flooded.
@@ -191,12 +198,14 @@ plug_in() { # PLACE
 }
 
 configure_mgmt() { # PLACE; in it
-	ip link set lo up
 	plain_device mgmt
-	ip link set mgmt address "$(mgmt_mac "$1")"
-	ip addr add "$(mgmt_addr "$1")/16" dev mgmt
-	ip link set mgmt up
-	ip -batch "$RUNDIR/neighbours.mgmt"
+	ip -batch - <<-END
+		link set lo up
+		link set mgmt address $(mgmt_mac "$1")
+		addr add $(mgmt_addr "$1")/16 dev mgmt
+		link set mgmt up
+		$(<"$RUNDIR/neighbours.mgmt")
+	END
 }
 
 configure_node() { # INDEX; in the node
@@ -204,13 +213,19 @@ configure_node() { # INDEX; in the node
 	local r
 	for r in $(rails); do
 		plain_device "eth$r"
-		ip link set "eth$r" address "$(data_mac "$1" "$r")"
-		ip addr add "$(data_addr "$1" "$r")/16" dev "eth$r"
-		ip link set "eth$r" up
+	done
+	{
+		for r in $(rails); do
+			echo "link set eth$r address $(data_mac "$1" "$r")"
+			echo "addr add $(data_addr "$1" "$r")/16 dev eth$r"
+			echo "link set eth$r up"
+		done
+		echo "$(<"$RUNDIR/neighbours.data")"
+	} | ip -batch -
+	for r in $(rails); do
 		shape "eth$r" "$NIC_MBIT"
 	done
 	tune_tcp
-	ip -batch "$RUNDIR/neighbours.data"
 }
 
 # Reno, because bbr adapts its pace to the token buckets; small windows, because
