@@ -4,7 +4,7 @@
 . "$ROOT/t/integration/placement.lib"
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=yes
+BESIDE=15
 
 before_each() { :; }
 
