@@ -82,7 +82,7 @@ need_root() {
 # wait_for [SECONDS] CMD...: return as soon as CMD succeeds; fail after SECONDS.  The
 # three minutes without SECONDS only end a test that would wait for ever: events that take
 # a second here may take many on a machine that is slow or busy.
-# After the first seconds CMD runs less often, because suites share the processors.
+# CMD runs less often the longer it takes, because suites share the processors.
 # The reason of a failure goes to the standard output, with that of CMD.
 wait_for() {
 	local sec=180 begin=${EPOCHREALTIME/./} so_far pause=0.05
@@ -90,6 +90,7 @@ wait_for() {
 	until "$@"; do
 		so_far=$((${EPOCHREALTIME/./} - begin))
 		((so_far < sec * 1000000)) || fail "not within $sec s: $*"
+		((so_far < 300000)) || pause=0.1
 		((so_far < 1000000)) || pause=0.15
 		((so_far < 5000000)) || pause=0.3
 		sleep $pause

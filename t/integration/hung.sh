@@ -2,7 +2,7 @@
 # records that could not be written are written when the server answers again.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=125
+BESIDE=160
 
 SUITE_CLUSTER=(--leaves 1 --netprof "$BUILD"
 	--slurm-conf-extra "$ROOT/t/integration/hung.slurm.conf")
@@ -180,7 +180,8 @@ not_late() {
 }
 
 kept() { # APP RECORDS [JQ]
-	[ "$(records "$1" | jq "length == $2 and all(${3-.state == \"complete\"})")" = true ]
+	cat "$ALICE/$1"/*.json 2>/dev/null |
+		jq -es "length == $2 and all(${3-.state == \"complete\"})" >/dev/null
 }
 
 # APP RECORDS: wait for them.  A step whose probes began too late on a busy machine to be
