@@ -17,6 +17,7 @@
 
 #include "np_array.h"
 #include "np_graph_impl.h"
+#include "np_large.h"
 
 /*
  * Matching of sends and receives.
@@ -516,7 +517,7 @@ static int flush_dependencies(struct np_graph *g, struct np_err *err)
 	if (g->n_deps + g->n_pending > NP_GRAPH_MAX_DEPS)
 		return np_errf(err, -ERANGE, "%s: more than %u dependencies",
 			       g->name, NP_GRAPH_MAX_DEPS);
-	if (np_array_reserve(&g->dep, &g->max_deps, g->n_deps + g->n_pending,
+	if (np_large_reserve(&g->dep, &g->max_deps, g->n_deps + g->n_pending,
 			     sizeof(*g->dep)))
 		return no_memory(g, err);
 	for (size_t i = 0; i < n; i++)
@@ -636,10 +637,10 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
 	if (rc)
 		return rc;
 	if ((g->n_nodes == g->max_nodes &&
-	     np_array_reserve(&g->node, &g->max_nodes, g->n_nodes + 1,
+	     np_large_reserve(&g->node, &g->max_nodes, g->n_nodes + 1,
 			      sizeof(*g->node))) ||
 	    (g->n_nodes == g->max_labels &&
-	     np_array_reserve(&g->label, &g->max_labels, g->n_nodes + 1,
+	     np_large_reserve(&g->label, &g->max_labels, g->n_nodes + 1,
 			      sizeof(*g->label))) ||
 	    (big && np_array_reserve(&g->big, &g->max_big, g->n_big + 1,
 				     sizeof(*g->big))))
@@ -724,7 +725,7 @@ int np_graph_finish(struct np_graph *g, struct np_err *err)
 
 	if (rc)
 		return rc;
-	if (np_array_reserve(&g->node, &g->max_nodes, g->n_nodes + 1,
+	if (np_large_reserve(&g->node, &g->max_nodes, g->n_nodes + 1,
 			     sizeof(*g->node)))
 		return no_memory(g, err);
 	/* ends the dependencies of the last one, see np_graph_deps_end() */

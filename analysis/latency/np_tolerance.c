@@ -14,7 +14,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -23,6 +22,7 @@
 #include "np_array.h"
 #include "np_bits.h"
 #include "np_graph_impl.h"
+#include "np_large.h"
 #include "np_text.h"
 #include "np_tolerance_impl.h"
 
@@ -1277,8 +1277,6 @@ void np_iterations_free(struct np_iterations *l)
  * Their memory, and the removal of edges that cannot lie on a longest path.
  */
 
-#define LARGE_PAGE ((size_t)2 << 20)
-#define LARGE (LARGE_PAGE / 4) /* bytes from which on such pages save time */
 #define PAIRS_MAX 16 /* edges up to which each is compared with each */
 #define FEW 8	  /* edges up to which a vertex may be merged into the next */
 #define LENGTHS 8 /* row lengths that are distinguished when sorting */
@@ -1378,47 +1376,16 @@ static inline size_t edge_thin(struct np_edge *e, size_t n)
 	return n <= PAIRS_MAX ? thin_few(e, n) : n;
 }
 
-/* Bytes of memory for so many bytes: whole large pages, if these are many. */
-static size_t room_for(size_t bytes)
-{
-	return bytes < LARGE ?
-		       bytes :
-		       (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-}
-
-void *np_compact_alloc(size_t n, size_t size)
-{
-	size_t bytes = n <= PTRDIFF_MAX / size ? room_for(n * size) : 0;
-	void *room;
-
-	if (n > PTRDIFF_MAX / size)
-		return NULL;
-	if (bytes < LARGE)
-		return malloc(bytes);
-	room = aligned_alloc(LARGE_PAGE, bytes);
-	if (room)
-		madvise(room, bytes, MADV_HUGEPAGE);
-	return room;
-}
-
-/* Makes an array of np_compact_alloc() shorter. */
-static void *cut(void *room, size_t bytes)
-{
-	void *shorter = realloc(room, room_for(bytes));
-
-	return shorter ? shorter : room;
-}
-
 int np_compact_reserve(struct np_compact *c, size_t n, size_t edges)
 {
 	if (c->max_n < n + 2) { /* first[] also holds the end */
 		free(c->first);
-		c->first = np_compact_alloc(n + 2, sizeof(*c->first));
+		c->first = np_large_alloc(n + 2, sizeof(*c->first));
 		c->max_n = n + 2;
 	}
 	if (c->max_edges < edges + 1) {
 		free(c->edge);
-		c->edge = np_compact_alloc(edges + 1, sizeof(*c->edge));
+		c->edge = np_large_alloc(edges + 1, sizeof(*c->edge));
 		c->max_edges = edges + 1;
 	}
 	return c->first && c->edge ? 0 : -ENOMEM;
@@ -1750,7 +1717,7 @@ static int order_compact(struct np_compact *c, struct np_compact *other)
 	} while (!rc && ++round < ROUNDS && c->n < before - WORTH(before));
 	if (rc >= 0) {
 		c->max_edges = np_compact_edges(c) + 1;
-		c->edge = cut(c->edge, c->max_edges * sizeof(*c->edge));
+		c->edge = np_large_cut(c->edge, c->max_edges, sizeof(*c->edge));
 	}
 	return rc;
 }
@@ -3194,9 +3161,9 @@ static int run(struct contract *k, struct np_compact *other)
 	size_t n = k->e.g->n_nodes + 1;
 	int rc = -ENOMEM;
 
-	k->usual = np_compact_alloc(n, sizeof(*k->usual) + sizeof(*k->state));
+	k->usual = np_large_alloc(n, sizeof(*k->usual) + sizeof(*k->state));
 	k->state = (uint16_t *)(k->usual + n);
-	k->other = np_compact_alloc(n, sizeof(*k->other));
+	k->other = np_large_alloc(n, sizeof(*k->other));
 	if (turns)
 		k->arrival = malloc(n * sizeof(*k->arrival));
 	if (k->usual && k->other && (k->arrival || !turns))
@@ -3741,10 +3708,10 @@ static np_pair *new_times(size_t n, struct np_compact *other)
 	struct np_edge *room = other->edge;
 
 	if (other->max_edges * sizeof(*room) < n * size)
-		return np_compact_alloc(n, size);
+		return np_large_alloc(n, size);
 	other->edge = NULL;
 	other->max_edges = 0;
-	return cut(room, n * size);
+	return np_large_cut(room, n, size);
 }
 
 /* other: a graph that is not needed any more, as in step(). */

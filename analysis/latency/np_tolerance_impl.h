@@ -55,13 +55,6 @@ static inline size_t np_compact_edges(const struct np_compact *c)
 }
 
 /*
- * Allocates an array, a large one on large pages where possible, which saves
- * page faults and address translations. Free with free(). Returns NULL if
- * memory is short.
- */
-void *np_compact_alloc(size_t n, size_t size);
-
-/*
  * Gives c, which has no vertices, room for n and their edges, unless it has that
  * already. Returns 0 or -ENOMEM. Exported for benchmarks.
  */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "np_large.h"
+
 #define READ_BYTES ((size_t)1 << 27)
 #define COPIES_BYTES 4e6
 #define MAX_COPIES 128
@@ -138,7 +140,7 @@ struct bench_pass bench_pass(struct np_tolerance *t)
 				   np_tolerance_tie(t, 3000) };
 	struct bench_pass b = { .one_sec = INFINITY, .four_sec = INFINITY };
 	struct copies *k = make_copies(t);
-	double *a = np_compact_alloc(READ_BYTES, 1), sec = INFINITY;
+	double *a = np_large_alloc(READ_BYTES, 1), sec = INFINITY;
 	size_t n = READ_BYTES / sizeof(*a);
 
 	must(a);
