@@ -3162,7 +3162,7 @@ static int run(struct contract *k, struct np_compact *other)
 	int rc = -ENOMEM;
 
 	k->usual = np_large_alloc(n, sizeof(*k->usual) + sizeof(*k->state));
-	k->state = (uint16_t *)(k->usual + n);
+	k->state = k->usual ? (uint16_t *)(k->usual + n) : NULL;
 	k->other = np_large_alloc(n, sizeof(*k->other));
 	if (turns)
 		k->arrival = malloc(n * sizeof(*k->arrival));
