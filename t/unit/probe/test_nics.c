@@ -327,8 +327,11 @@ static bool report_progress(void)
 	T_CHECK(h.elapsed_sec > 90 && h.elapsed_sec < 200);
 	/* They are read again after a thousand times as long as it took. */
 	end = np_mono_sec() + 5;
-	for (now_sec = 300; !h.nics && np_mono_sec() < end; now_sec += 100)
+	now_sec = 300;
+	do {
 		read_at(&p, now_sec, &h);
+		now_sec += 100;
+	} while (!h.nics && np_mono_sec() < end);
 	T_CHECK(h.bytes == 0);
 	np_progress_close(&p);
 	T_CHECK(!p.reader);
