@@ -1414,7 +1414,7 @@ static bool is_requested(const struct explanation *explanation,
 
 /*
  * Find the job in the last decision. or_array: for a task, accept the entry of
- * its array, which stands for all tasks that Slurm has not split off yet.
+ * its array, which has all tasks that Slurm has not split off yet.
  */
 static void find_in_state(struct explanation *explanation, bool or_array)
 {
