@@ -85,10 +85,10 @@ test_the_management_network_is_not_shaped() {
 }
 
 # Each node has its own /tmp, which may hide this checkout.
-transfers() { # NODES OPTIONS SCHEME
+transfers() { # NODES OPTION-OF-SRUN OPTIONS SCHEME
 	cp -u "$BUILD/netprof-sharing" "$(shared)"
-	inside srun -K -w "$1" --mpi=pmix bash "$(rundir)/lib/together.sh" \
-		"$(shared)/netprof-sharing" "${@:2}"
+	inside srun -w "$1" "$2" --mpi=pmix bash "$(rundir)/lib/together.sh" \
+		"$(shared)/netprof-sharing" "${@:3}"
 }
 
 # The penalties of a scheme from the repetition in which it and its reference took
@@ -150,7 +150,7 @@ test_transfers_have_the_penalties_of_what_they_share() {
 		b: n2 -> n3
 	END
 	for i in 1 2 3 4 5 6 7 8 9; do
-		transfers 'n[0-3],n[8-11]' --parsable --repeats=2 schemes >>"$TMPDIR/table"
+		transfers 'n[0-3],n[8-11]' -K1 --parsable --repeats=2 schemes >>"$TMPDIR/table"
 		((i < 3)) || ! (are_of_what_is_shared) >/dev/null || break
 	done
 	are_of_what_is_shared
@@ -168,13 +168,14 @@ test_a_wrong_scheme_is_refused_before_anything_is_sent() {
 
 	needs_pmix
 	# LINE: the only message of each process.  Slurm prints messages of its own
-	# if processes end before all have started.  Up to three times, as nodes may send
-	# requests of ARP meanwhile.
+	# if processes end before all have started.  It kills none (-K0) when the first one has
+	# failed, because srun may then end before their messages arrive.  Up to three times,
+	# as nodes may send requests of ARP meanwhile.
 	refused() {
 		local _
 		for _ in 1 2 3; do
 			before=$(cluster traffic 0)
-			! transfers 'n[0-2]' schemes >"$TMPDIR/out" 2>"$TMPDIR/err" ||
+			! transfers 'n[0-2]' -K0 schemes >"$TMPDIR/out" 2>"$TMPDIR/err" ||
 				fail "it ran"
 			equal "output" "$(cat "$TMPDIR/out")" ""
 			equal "what is said" \
