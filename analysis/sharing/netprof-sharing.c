@@ -74,42 +74,33 @@ static bool find_rank(const struct np_probe *probe, const char *name,
  * Assigns processes to the nodes of a scheme: by name if all names exist,
  * otherwise in order.
  */
-static int map_scheme(const struct run *run, const struct np_scheme *scheme,
-		      uint32_t *rank_of)
+static void map_scheme(const struct run *run, const struct np_scheme *scheme,
+		       uint32_t *rank_of)
 {
 	bool named = true;
 
-	if (scheme->n_nodes > run->probe.size)
-		return np_errf(
-			run->err, -EINVAL,
-			"scheme %s has %zu nodes, the step has %u processes",
-			scheme->name, scheme->n_nodes, run->probe.size);
 	for (size_t i = 0; named && i < scheme->n_nodes; i++)
 		named = find_rank(&run->probe, scheme->node[i], &rank_of[i]);
 	for (size_t i = 0; !named && i < scheme->n_nodes; i++)
 		rank_of[i] = (uint32_t)i;
-	return 0;
 }
 
 /* Assigns processes to the nodes of all schemes, and plans the trials. */
 static int map_all(struct run *run)
 {
 	size_t n = 0;
-	int rc = 0;
 
 	for (size_t k = 0; k < run->set.n; k++)
 		n += run->set.scheme[k].n_nodes;
 	run->rank_of = calloc(n, sizeof(*run->rank_of));
 	if (!run->rank_of)
 		return np_errf(run->err, -ENOMEM, "out of memory");
-	for (size_t k = 0, at = 0; !rc && k < run->set.n; k++) {
-		rc = map_scheme(run, &run->set.scheme[k], run->rank_of + at);
+	for (size_t k = 0, at = 0; k < run->set.n; k++) {
+		map_scheme(run, &run->set.scheme[k], run->rank_of + at);
 		at += run->set.scheme[k].n_nodes;
 	}
-	return rc ? rc :
-		    np_schedule_new(&run->set, run->rank_of,
-				    run->settings.repeats, &run->schedule,
-				    run->err);
+	return np_schedule_new(&run->set, run->rank_of, run->settings.repeats,
+			       &run->schedule, run->err);
 }
 
 /* Connects this process to all others. */
@@ -122,6 +113,25 @@ static int connect_all(struct run *run)
 		if (k != probe->rank)
 			rc = np_probe_connect(probe, k, run->err);
 	return rc;
+}
+
+/*
+ * Whether the step has a process for each node of a scheme.  All processes find
+ * the same before any waits for another: those that wait for one that has ended
+ * do so until their time is over.
+ */
+static int check_size(const struct run *run, uint32_t size)
+{
+	for (size_t k = 0; k < run->set.n; k++) {
+		const struct np_scheme *scheme = &run->set.scheme[k];
+
+		if (scheme->n_nodes > size)
+			return np_errf(
+				run->err, -EINVAL,
+				"scheme %s has %zu nodes, the step has %u processes",
+				scheme->name, scheme->n_nodes, size);
+	}
+	return 0;
 }
 
 /* Joins the job step, connects all processes, and plans the measurement. */
@@ -142,6 +152,8 @@ static int set_up(struct run *run)
 		return rc;
 	np_clock_init(&run->clock, np_stop_fd());
 	rc = np_pmix_open(&conf.wire, run->err);
+	if (!rc)
+		rc = check_size(run, conf.wire->size);
 	if (!rc)
 		rc = np_probe_net(conf.wire->size, conf.wire->size, &conf.net,
 				  run->err);

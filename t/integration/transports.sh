@@ -201,9 +201,11 @@ have_a_penalty() {
 			head -n 1)" 1.3 2.7
 }
 
+# With --wait, as the first that ends may leave the other one waiting for it; not killed at
+# once, as srun may then end before their messages arrive.
 test_nodes_that_measure_over_different_networks_say_so() {
 	needs_pmix
-	! over none 'n[0-1]' bash -c '
+	! over none 'n[0-1]' --wait=10 bash -c '
 		[ "$SLURM_PROCID" = 0 ] && t=ucx || t=ofi:tcp
 		NETPROF_TRANSPORT=$t exec netprof-impactb --duration=1s' \
 		>"$TMPDIR/out" 2>&1 || fail "it ran"
