@@ -22,9 +22,10 @@ validate_levels() {
 }
 
 # FILE: print by how much, in percent, each of the others slows the level before the
-# colon.
+# colon; "-" if no round of it ended meanwhile.
 chosen_levels() {
 	jq -r '(.levels | map(.name)) as $name | .level_beside_level |
 		to_entries[] | "\($name[.key]): " + (.value |
-		map(.mean * 100 | round | tostring) | join(" "))' "$1"
+		map(.mean // "-" | (numbers | . * 100 | round | tostring), strings) |
+		join(" "))' "$1"
 }
