@@ -227,6 +227,7 @@ static void print_matrix(const struct np_calibrate *calibrate,
 	struct listed_level level[NP_CAL_MAX_LEVELS];
 	const size_t *selected = calibrate->selected;
 	size_t n = calibrate->n_selected;
+	bool complete = true;
 
 	for (size_t i = 0; i < n; i++)
 		name[i] = calibrate->setup.level[selected[i]].name;
@@ -252,9 +253,13 @@ static void print_matrix(const struct np_calibrate *calibrate,
 					      selected[level[p].index]);
 
 			print_mean(&mean, 100);
+			complete = complete && mean.n;
 		}
 		putchar('\n');
 	}
+	if (!complete)
+		puts("-: no round of this level ended during a measurement; "
+		     "--seconds makes measurements longer");
 }
 
 /*
