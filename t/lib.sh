@@ -7,7 +7,7 @@
 #
 #	SUITE_CLUSTER=(--leaves 1 --standby)	# arguments of t/cluster up
 #	LIMIT_SEC=600				# for each test; 300 otherwise
-#	BESIDE=yes				# it may run beside another suite;
+#	PARALLEL=yes				# it may run at the same time as others;
 #						# a number: its seconds (t/check)
 #	before_each() { ...; }			# in the test's shell
 # shellcheck shell=bash

@@ -5,7 +5,7 @@
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
-BESIDE=115
+PARALLEL=115
 
 # Run netprof with the configuration and the store of the cluster.
 here() {

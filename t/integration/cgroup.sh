@@ -2,7 +2,7 @@
 # memory is constrained by cgroups, and each job has an extern step (Contain).
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=85
+PARALLEL=85
 
 ! has_cgroups || SUITE_CLUSTER=(--leaves 1 --cgroup --netprof "$BUILD")
 

@@ -5,7 +5,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=110
+PARALLEL=110
 
 test_text_output_equals_the_golden_files() {
 	setup

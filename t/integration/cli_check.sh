@@ -5,7 +5,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=45
+PARALLEL=45
 
 # A Slurm that answers, with a correct store and correct programs.
 slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS

@@ -6,7 +6,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=80
+PARALLEL=80
 H=$ROOT/t/data/history
 
 before_each() {

@@ -6,7 +6,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=30
+PARALLEL=30
 
 test_help_describes_every_command() {
 	local cmd page

@@ -6,7 +6,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=80
+PARALLEL=80
 LIMIT_SEC=600 # some tests run many commands, or a browser
 
 # A schema with its references replaced by their targets.

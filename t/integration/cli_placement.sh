@@ -5,7 +5,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=yes
+PARALLEL=yes
 
 test_output_about_placement_equals_the_golden_files() {
 	setup_measured

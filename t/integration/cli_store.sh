@@ -5,7 +5,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=55
+PARALLEL=55
 
 test_runs_are_removed_after_confirmation() {
 	local fft

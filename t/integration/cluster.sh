@@ -1,7 +1,7 @@
 # The cluster on one machine, on which every other suite depends.
 # shellcheck shell=bash
 
-BESIDE=45
+PARALLEL=45
 
 MELT='
 units lj

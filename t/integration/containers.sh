@@ -3,7 +3,7 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 SUITE_CLUSTER=(--leaves 1 --nodes-per-leaf 2 --netprof "$BUILD")
-BESIDE=45
+PARALLEL=45
 
 HOME_DIR=$(rundir)/home/alice
 BOX="unshare -cm --keep-caps ./enter"

@@ -2,7 +2,7 @@
 # Runs on the cluster that t/check started with --netprof.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=300
+PARALLEL=300
 
 test_every_step_of_a_batch_job_has_its_record() {
 	script two.sh "srun -N4 -n4 $ALL_PROBED 15" "srun -N2 -n2 $ALL_PROBED 20"

@@ -2,7 +2,7 @@
 # records that could not be written are written when the server answers again.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=160
+PARALLEL=160
 
 SUITE_CLUSTER=(--leaves 1 --netprof "$BUILD"
 	--slurm-conf-extra "$ROOT/t/integration/hung.slurm.conf")

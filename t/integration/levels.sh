@@ -2,7 +2,7 @@
 # has an upper bound on a measured time, so other suites may run at the same time.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=50
+PARALLEL=50
 
 root() {
 	inside --user root -- bash -c "$1"

@@ -1,6 +1,6 @@
 # Clusters leave no trace when they are removed, and do not see each other.
 # shellcheck shell=bash
-BESIDE=60
+PARALLEL=60
 
 # Every process in the cluster's namespaces; only root sees all of them.
 processes_in() { # PID-NAMESPACES...

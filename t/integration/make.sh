@@ -7,7 +7,7 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 	ALONE=yes
 fi
-BESIDE=25
+PARALLEL=25
 
 # A pkg-config that lacks the packages in WITHOUT; make must stop there.
 bare() { # COMMAND...: with nothing but what a build needs

@@ -8,7 +8,7 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 	ALONE=yes
 fi
 NETPROF=${NETPROF:-$ROOT/${BUILD:-build}/netprof}
-BESIDE=20
+PARALLEL=20
 
 accuracy() {
 	(cd "$ROOT" && LC_ALL=C "$NETPROF" accuracy "$@")

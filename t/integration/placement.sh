@@ -5,7 +5,7 @@
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
-BESIDE=180
+PARALLEL=180
 
 # HOW PARTITION [SECONDS]: submit three fft and two halo jobs in that way; JOBS has their ids.
 five_jobs() {

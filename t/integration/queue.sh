@@ -4,7 +4,7 @@
 
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
-BESIDE=100
+PARALLEL=100
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --leaf-mbit 20 --accounting --netprof "$BUILD")
 LIMIT_SEC=600
 

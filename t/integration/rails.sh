@@ -7,7 +7,7 @@
 # A pair of nodes can fill its leaf switch, so that two programs slow each other.
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --leaf-mbit 40 --nic-mbit 40 --rails 2
 	--netprof "$BUILD")
-BESIDE=190
+PARALLEL=190
 LIMIT_SEC=600 # a prediction needs a calibration and seven runs
 
 # APP RAIL SEC: a program on four nodes of a leaf that uses the device of one rail.

@@ -1,7 +1,7 @@
 # The sources follow the table of doc/developer/architecture.md.
 # shellcheck shell=bash
 
-BESIDE=20
+PARALLEL=20
 
 # Lines "ROOM WHAT...": the rooms and libraries that a room may include.
 allowed() {

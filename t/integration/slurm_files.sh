@@ -1,7 +1,7 @@
 # netprof reads Slurm's own files as Slurm does: slurmctld prints its switches and
 # the cluster's name, srun its plugins.
 # shellcheck shell=bash
-BESIDE=25
+PARALLEL=25
 LIMIT_SEC=600 # each case starts a slurmctld
 
 O=$(rundir)/oracle # visible on all hosts of the cluster

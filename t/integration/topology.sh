@@ -4,7 +4,7 @@
 . "$ROOT/t/integration/placement.lib"
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=15
+PARALLEL=15
 
 before_each() { :; }
 

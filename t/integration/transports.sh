@@ -4,7 +4,7 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 SUITE_CLUSTER=(--leaves 3 --nodes-per-leaf 4 --netprof "$BUILD")
-BESIDE=130
+PARALLEL=130
 LIMIT_SEC=600
 UCX=ucx TCP=ofi:tcp UDP=ofi:udp
 

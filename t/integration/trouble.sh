@@ -5,7 +5,7 @@
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
-BESIDE=225
+PARALLEL=225
 LIMIT_SEC=600 # after a controller was lost, each command takes seconds
 
 # Pending jobs that conflict; one has exclusions of its user.

@@ -2,7 +2,7 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 
-BESIDE=125
+PARALLEL=125
 
 # The job that must not be affected: prints ok, exits with 7.
 JOB="sh -c 'sleep 4; echo ok; exit 7'"

@@ -4,7 +4,7 @@
 . "$ROOT/t/integration/placement.lib"
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=65
+PARALLEL=65
 LIMIT_SEC=600 # a rolling upgrade has many steps
 
 # A copy of the installed files, which tests change.

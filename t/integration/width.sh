@@ -5,7 +5,7 @@
 
 SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD")
 LIMIT_SEC=600
-BESIDE=130
+PARALLEL=130
 WIDTH_AFTER_MS=200 # as t/cluster sets it
 # Cancel only steps that have started: of those cancelled earlier, flagged or not, Slurm
 # keeps one in eight for a minute, which `t/validate width` counts.

@@ -9,7 +9,7 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 	ALONE=yes
 	BUILD=${BUILD:-build}
 fi
-BESIDE=105
+PARALLEL=105
 
 SHIM=$(readlink -f "$ROOT/$BUILD/libnetprof-mpi.so")
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

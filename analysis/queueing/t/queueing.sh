@@ -4,7 +4,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/../../../t/integration/cli.lib"
-BESIDE=35
+PARALLEL=35
 
 in_data() {
 	setup

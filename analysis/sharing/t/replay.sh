@@ -4,7 +4,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/../../../t/integration/cli.lib"
-BESIDE=yes
+PARALLEL=yes
 RING=$ROOT/t/data/sharing/ring.workload
 FAN=$ROOT/t/data/sharing/fan.workload
 

@@ -4,7 +4,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/../../../t/integration/cli.lib"
-BESIDE=15
+PARALLEL=15
 VIENNE=$ROOT/t/data/sharing/vienne.scheme
 
 scheme() { # LINE...
