@@ -841,12 +841,12 @@ const struct cli_cmd cmd_accuracy = {
 		"  --seed=N           seed of the bootstrap that makes the intervals\n"
 		"  --json, --parsable output for programs; --parsable separates fields by |\n\n"
 		"Errors are percentage points of slowdown: mean, median and max of the absolute\n"
-		"error, and bias (predicted minus measured).  <=10, >20: share of the cases with\n"
-		"an absolute error up to 10 points, and beyond 20.  recall, prec.: recall and\n"
-		"precision in finding cases slowed by 10 % or more.  cover: share of the 90 %\n"
+		"error, and bias (predicted minus measured). <=10, >20: share of the cases with\n"
+		"an absolute error up to 10 points, and beyond 20. recall, prec.: recall and\n"
+		"precision in finding cases slowed by 10 % or more. cover: share of the 90 %\n"
 		"intervals that contain the measured value; width: their median width in points.\n"
 		"\"constant\" is the best constant for all cases, chosen from the measured values\n"
-		"themselves.  In brackets, where not all cases could be predicted: how many\n"
+		"themselves. In brackets, where not all cases could be predicted: how many\n"
 		"could, and the mean error of the best constant for these.",
 	.examples =
 		"  netprof accuracy doc/validation/pairs/main.json\n"

@@ -519,7 +519,7 @@ const struct cli_cmd cmd_blame = {
 	.text = "Shows, from Slurm's accounting of recent days, which applications (users and\n"
 		"job names) lost the most node-hours to which others on their leaf switches, on\n"
 		"which leaf switches this happened, and on which nodes jobs took longer than the\n"
-		"same jobs elsewhere.  The jobs need not have been measured.  Differences that\n"
+		"same jobs elsewhere. The jobs need not have been measured. Differences that\n"
 		"may be due to chance are omitted.\n\n"
 		"  --since=AGE         how far back, such as 36h (default 7d, at most 92d)\n"
 		"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"

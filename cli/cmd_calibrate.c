@@ -1055,13 +1055,12 @@ const struct cli_cmd cmd_calibrate = {
 	.name = "calibrate",
 	.args = "[OPTIONS] | --app=APP [OPTIONS] -- sbatch ...",
 	.help = "measure the fabric, or a program, under synthetic load",
-	.text = "Without --app: measures the fabric, for an administrator, inside an allocation\n"
-		"of idle nodes (salloc -N8 --exclusive): its latencies when idle and under each\n"
-		"load level, how much the levels slow each other, and how much of that is felt\n"
-		"on the same nodes, on other nodes of a leaf switch, and across its uplink.\n"
-		"Nothing else may use these leaf switches meanwhile.  It can be interrupted at\n"
-		"any time; the same command on the same nodes continues.  Earlier calibrations\n"
-		"are kept.\n\n"
+	.text = "Without --app, measures the fabric: its latencies when idle and under each load\n"
+		"level, how much the levels slow each other, and how much of that remains on\n"
+		"other nodes of a leaf switch and across its uplink. Run it as an administrator\n"
+		"inside an allocation of idle nodes (salloc -N8 --exclusive), while nothing else\n"
+		"uses these leaf switches. You can interrupt it at any time, and run the same\n"
+		"command on the same nodes to continue. Earlier calibrations are kept.\n\n"
 		"  --levels=LIST        \"default\" (c0 to c7), \"all\" (the 40 of the\n"
 		"                       publication) or levels separated by commas\n"
 		"  --choose=N           if there are more levels, put N into the table\n"
@@ -1077,8 +1076,8 @@ const struct cli_cmd cmd_calibrate = {
 		"  --output=FILE        write the result to FILE instead of the store\n"
 		"  --fresh              discard what an interrupted calibration measured\n"
 		"  --dry-run            print what would be measured and how long it would take\n\n"
-		"With --app: submits the runs that the profile of a program still lacks, one\n"
-		"after the other, each under the load level it needs.\n\n"
+		"With --app, submits the runs that the profile of a program still lacks, each\n"
+		"under one load level or without load; the jobs run one after the other.\n\n"
 		"  --repeats=N          runs under each load level (default 2)\n"
 		"  --dry-run            print the commands instead",
 	.examples = "  salloc -N8 --exclusive netprof calibrate\n"

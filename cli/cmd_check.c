@@ -363,7 +363,7 @@ static int run_all(FILE *f, const char *path, double sec)
 	free(buf);
 	fprintf(f, "\n== end, %d of %zu failed\n", failed,
 		NP_ARRAY_SIZE(parts));
-	printf("%s: %zu parts, %d failed.  It contains names of nodes, but not "
+	printf("%s: %zu parts, %d failed. It contains names of nodes, but not "
 	       "of users; read it before you send it.\n",
 	       path, NP_ARRAY_SIZE(parts), failed);
 	return failed ? CLI_FAILED : CLI_DONE;
@@ -821,9 +821,9 @@ const struct cli_cmd cmd_check = {
 	.help = "check the installation, and say what to correct",
 	.text = "Checks the configuration, the versions of Slurm and of the plugins, the\n"
 		"permissions of the store, the calibration, the profiles, and whether placement\n"
-		"works.  Each line says ok, warning or problem, and what to do.  Any user may\n"
+		"works. Each line says ok, warning or problem, and what to do. Any user may\n"
 		"run it and sees what that user may read; it sees most as root on the host of\n"
-		"slurmctld.  Exits with 1 if there is a problem.\n\n"
+		"slurmctld. Exits with 1 if there is a problem.\n\n"
 		"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
 		"  --versions          only check whether the installed plugins, or these, fit\n"
 		"                      the installed Slurm\n"

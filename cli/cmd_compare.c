@@ -1134,13 +1134,13 @@ const struct cli_cmd cmd_compare = {
 	.args = "[--json|--parsable] [--user=NAME|--published]\n"
 		"        APP[:RUN]...",
 	.help = "compare runs or applications side by side",
-	.text = "Why was it slow today?  Prints runs, or all runs of an application together,\n"
-		"side by side: run times, latencies, neighbours, and every condition that was\n"
-		"different, marked with a star.  The first line says which is slower, by how\n"
-		"much, and whether that may be chance.  RUN is the name that netprof runs\n"
-		"prints, or the number of the job.  A single APP:RUN is compared with the other\n"
-		"runs of the same command; a single APP means its newest run.\n\n"
-		"Options as for show.",
+	.text = "Prints runs, or all runs of an application together, side by side: run times,\n"
+		"latencies, neighbours, and every condition that was different, marked with a\n"
+		"star. The first line says which is slower, by how much, and whether that may be\n"
+		"chance. RUN is the name that netprof runs prints, or the number of the job. A\n"
+		"single APP:RUN is compared with the other runs of the same command; a single\n"
+		"APP means its newest run.\n\n"
+		"The options are those of show.",
 	.examples = "  netprof compare fft\n"
 		    "  netprof compare fft:4000\n"
 		    "  netprof compare fft:4000 fft:3001\n"

@@ -179,9 +179,9 @@ const struct cli_cmd cmd_forget = {
 	.name = "forget",
 	.args = "[--yes] APP [RUN]...",
 	.help = "remove your own runs from the store",
-	.text = "Removes runs of APP after asking.  RUN is a name that netprof runs prints, or\n"
+	.text = "Removes runs of APP after asking. RUN is a name that netprof runs prints, or\n"
 		"the number of a job; without RUN, all your runs of APP are removed, with their\n"
-		"traces and the measured slowdowns of APP.  Published copies stay.\n\n"
+		"traces and the measured slowdowns of APP. Published copies stay.\n\n"
 		"  -y, --yes  do not ask",
 	.examples = "  netprof forget fft 4000\n"
 		    "  netprof forget hello\n",
@@ -196,9 +196,9 @@ const struct cli_cmd cmd_unpublish = {
 	.name = "unpublish",
 	.args = "[--yes] APP [RUN]...",
 	.help = "remove a published profile (administrators)",
-	.text = "Removes the published runs of APP, or only each RUN, after asking.  Without a\n"
+	.text = "Removes the published runs of APP, or only each RUN, after asking. Without a\n"
 		"published profile, placement does not restrict other users' jobs because of\n"
-		"APP.  Users' own runs stay.\n\n"
+		"APP. Users' own runs stay.\n\n"
 		"  -y, --yes  do not ask",
 	.examples = "  netprof unpublish lammps-melt\n"
 		    "  netprof unpublish fft 4000\n",

@@ -453,7 +453,7 @@ const struct cli_cmd cmd_list = {
 	.help = "the profiles in the store",
 	.text = "Lists your profiles and the published ones, each with its verdict.\n\n"
 		"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
-		"  --names             only names, one a line; this reads no runs\n"
+		"  --names             only the names, one per line; reads no runs\n"
 		"  --user=NAME         another user's profiles instead of yours\n"
 		"  --published         only the published profiles\n"
 		"  --all               all users' profiles that you may read",

@@ -661,7 +661,7 @@ const struct cli_cmd cmd_predict = {
 	.text = "Predicts how much longer VICTIM takes while all the CORUNNERs run at the same\n"
 		"time, and how much longer each of them takes with VICTIM, with 90 % intervals.\n"
 		"Also prints the model, the data it used, and the measurement that would narrow\n"
-		"the interval most.  The applications need never have run together; if netprof\n"
+		"the interval most. The applications need never have run together; if netprof\n"
 		"validate measured a pair, its measured slowdown is printed, too.\n\n"
 		"  --scope=SCOPE       where the co-runners are: on the same nodes (node), on\n"
 		"                      other nodes of the same leaf switch (leaf, the default),\n"

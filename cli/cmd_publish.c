@@ -137,7 +137,7 @@ const struct cli_cmd cmd_publish = {
 	.help = "make a profile available to all users (administrators)",
 	.text = "Copies the runs of a user's application (your own, if USER/ is omitted) to the\n"
 		"published profiles, which every user can read and which placement trusts.\n"
-		"Publishing again adds the new runs.  What predictions do not need stays\n"
+		"Publishing again adds the new runs. What predictions do not need stays\n"
 		"private: who ran it, on which nodes and hosts, and which other jobs ran then.\n"
 		"A published profile \"idle\" is the idle baseline of all users who have none of\n"
 		"their own.\n\n"

@@ -55,8 +55,8 @@ const struct cli_cmd cmd_release = {
 	.args = "[--dry-run]",
 	.help = "remove what placement wrote into jobs",
 	.text = "Removes the excluded nodes, begin times and annotations that placement wrote\n"
-		"into jobs, and keeps those of users. For administrators, after netprof has\n"
-		"been removed from JobSubmitPlugins.\n\n"
+		"into jobs, and keeps those of users. Run it as an administrator, after netprof\n"
+		"has been removed from JobSubmitPlugins.\n\n"
 		"  --dry-run, -n       only print what would be done",
 	.examples = "  netprof release --dry-run\n"
 		    "  netprof release\n",

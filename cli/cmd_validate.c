@@ -957,10 +957,10 @@ const struct cli_cmd cmd_validate = {
 	.help = "measure pairs of programs and check the predictions",
 	.text = "Measures pairs of programs and compares their slowdowns with the predictions.\n"
 		"Run it inside an allocation of idle nodes (salloc -N8 --exclusive), ideally all\n"
-		"nodes of two leaf switches.  FILE lists the programs, see netprof-validate(1).\n"
+		"nodes of two leaf switches. FILE lists the programs; see netprof-validate(1).\n"
 		"Each program runs alone, is profiled in one run, and runs with every program on\n"
-		"one leaf switch and, as a control, on two.  You can stop the command at any\n"
-		"time and run it again to continue.  When everything is measured, it needs no\n"
+		"one leaf switch and, as a control, on two. You can stop the command at any\n"
+		"time and run it again to continue. When everything is measured, it needs no\n"
 		"allocation and only prints the comparison.\n\n"
 		"  --repeats=N        runs of each pair (default 2)\n"
 		"  -o, --output=FILE  file of the results, netprof-pairs(5) (default\n"

@@ -557,12 +557,11 @@ const struct cli_cmd cmd_loggps = {
 	.name = "loggps",
 	.args = "[OPTIONS] | --show [--json] [--cluster=NAME] [--across]",
 	.help = "measure what a message costs: latency, overhead, bandwidth",
-	.text = "Inside an allocation of idle nodes (salloc -N2 --exclusive), for an\n"
-		"administrator: measures message times between two nodes under one leaf\n"
-		"switch, and stores the LogGPS parameters with the calibration of the fabric:\n"
-		"latency L, overhead o of sender and receiver and O per byte, gap g between\n"
-		"messages, time per byte G, and the size S above which a message waits for its\n"
-		"receiver.\n\n"
+	.text = "Measures message times between two nodes under one leaf switch, and stores the\n"
+		"LogGPS parameters with the calibration of the fabric: latency L, overhead o of\n"
+		"sender and receiver and O per byte, gap g between messages, time per byte G,\n"
+		"and the size S above which a message waits for its receiver. Run it as an\n"
+		"administrator inside an allocation of idle nodes (salloc -N2 --exclusive).\n\n"
 		"  --blocks=N         number of repetitions (default 30)\n"
 		"  --max-bytes=SIZE   size of the largest message (default 1M)\n"
 		"  --max-trip=TIME    skip sizes whose round trip takes longer (default 50ms)\n"

@@ -1702,15 +1702,15 @@ const struct cli_cmd cmd_tolerance = {
 	.name = "tolerance",
 	.args = "[--json|--parsable] [OPTION]... APP|FILE...",
 	.help = "how much latency a program tolerates, from its execution graph",
-	.text = "Finds how much longer the program of an execution graph (GOAL, text or\n"
-		"binary), of a trace (netprof help trace) or of the newest trace of APP\n"
-		"runs as the latency, the overhead and the bandwidth of the network\n"
-		"change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
+	.text = "Finds how much longer a program runs as the latency, the overhead and the\n"
+		"bandwidth of the network change, and how far each may change until the run takes\n"
+		"1, 2 and 5 % longer. FILE is an execution graph (GOAL, text or binary) or a\n"
+		"trace (netprof help trace); APP means the newest trace of that application.\n\n"
 		"Network parameters default to those measured by netprof loggps, or else to\n"
 		"the values in brackets:\n\n"
 		"  -L, --latency=TIME     latency of a message (3us); not with --topology\n"
 		"  -o, --overhead=TIME    processor time per message on either side (0ns)\n"
-		"  -O, --overhead-per-byte=TIME  and for each byte of a message that does not\n"
+		"  -O, --overhead-per-byte=TIME  also for each byte of a message that does not\n"
 		"                         wait for its receiver (0ns)\n"
 		"  -G, --per-byte=TIME    time per byte (0.1ns, which is 10 GB/s)\n"
 		"  -S, --rendezvous=BYTES larger messages wait for their receiver (never)\n"
@@ -1734,7 +1734,7 @@ const struct cli_cmd cmd_tolerance = {
 		"  --sweep=PARAMETER      parameter to vary: latency, overhead, bandwidth\n"
 		"  --up-to=TIME           how much to add to it (bandwidth: per byte)\n"
 		"  --critical             also show where the critical path changes\n"
-		"  --pairs                also show which ranks its messages are between\n"
+		"  --pairs                also show between which ranks its messages are sent\n"
 		"  --collective=NAME[:BYTES]=ALGORITHM  for a trace, see netprof help trace\n"
 		"  --plot=FILE            draw a figure instead: .svg, .png or .pdf\n"
 		"  --json, --parsable     output for programs",

@@ -184,7 +184,7 @@ const struct cli_cmd cmd_trace = {
 	.args = "[--json|--parsable|--goal|--liballprof=DIR] APP|PATH",
 	.help = "summarise the trace of an MPI program, or convert it",
 	.text = "Summarises the newest trace of APP, or the trace in a directory: ranks, time,\n"
-		"messages and collectives.  srun --netprofile-trace records traces, and so\n"
+		"messages and collectives. srun --netprofile-trace records traces, and so\n"
 		"does LD_PRELOAD=libnetprof-mpi.so; traces of liballprof can be read too.\n\n"
 		"  --goal            print its execution graph as GOAL text\n"
 		"  --liballprof=DIR  write it as text files of liballprof into DIR\n"

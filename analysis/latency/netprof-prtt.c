@@ -13,10 +13,10 @@
 static const char usage[] =
 	"usage: srun --mpi=pmix -N2 -n2 " NAME " [options]\n"
 	"\n"
-	"Measure message times between two nodes under one leaf switch: round trips of\n"
-	"many sizes, and the overhead of sending and receiving.  netprof loggps\n"
-	"computes the LogGPS parameters from them.  Start one process per node; with\n"
-	"more nodes, the first two under one leaf switch are measured.  Both keep a\n"
+	"Measures message times between two nodes under one leaf switch: round trips of\n"
+	"many sizes, and the overhead of sending and receiving. netprof loggps\n"
+	"computes the LogGPS parameters from them. Start one process per node; with\n"
+	"more nodes, the first two under one leaf switch are measured. Both keep a\n"
 	"processor busy.\n"
 	"\n"
 	"  --blocks=N        number of repetitions, 1 to 1000 (default 30)\n"
@@ -24,13 +24,14 @@ static const char usage[] =
 	"  --max-trip=TIME   skip sizes whose round trip takes longer, 100us to 10s\n"
 	"                    (default 50ms)\n"
 	"  --across          measure between nodes under two leaf switches\n"
-	"  --join=srun       set when netprof loggps starts the program\n"
+	"  --join=srun       find the other processes over standard input and output;\n"
+	"                    netprof loggps sets this\n"
 	"  --version         print the version\n"
 	"  --help            print this help\n"
 	"\n"
-	"SIZE is in bytes, or with K or M.  TIME needs a unit: us, ms, s.  UCX_TLS and\n"
-	"UCX_NET_DEVICES choose the network.  Reports go to standard output, one line\n"
-	"each.\n";
+	"SIZE is in bytes, or with K or M. TIME needs a unit: us, ms, s. UCX_TLS and\n"
+	"UCX_NET_DEVICES select the network. Reports are written to standard output, one\n"
+	"per line.\n";
 
 struct settings {
 	struct np_probe_program program;

@@ -728,11 +728,11 @@ const struct cli_cmd cmd_replay = {
 	.name = "replay",
 	.args = "[OPTION]... PROGRAM...",
 	.help = "simulate programs on a network, alone and together",
-	.text = "Simulates each PROGRAM on nodes that share a network as a model describes:\n"
-		"when each task ends, and the penalties of its messages.  A program is a\n"
+	.text = "Simulates each PROGRAM on nodes that share a network as a model describes, and\n"
+		"prints when each task ends and the penalties of its messages. A program is a\n"
 		"netprof-workload(5), an execution graph in GOAL, or the directory of a\n"
-		"recorded run.  Several programs run alone and together, each on nodes of its\n"
-		"own; the report contains their slowdowns.\n\n"
+		"recorded run. Several programs run alone and together, each on nodes of its\n"
+		"own; the output contains their slowdowns.\n\n"
 		"  --model=M,...     network models, as for netprof sharing\n"
 		"  --set=P=V,...     parameters; fabric=N: the switch carries N transfers\n"
 		"  --bandwidth=SIZE  bytes per second of a link (125 MB: 1 Gbit/s)\n"
