@@ -1,5 +1,5 @@
 /*
- * Text output of the commands, and their errors and help.
+ * Text output of the commands.
  *
  * Widths are in columns of the terminal: in UTF-8 a character may have several
  * bytes, so printf() widths would misalign names. Every character counts as
@@ -9,7 +9,6 @@
 #include "cli_text.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <langinfo.h>
 #include <math.h>
 #include <pwd.h>
@@ -22,104 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
 #include "np_option.h"
 #include "np_text.h"
 
 #define LINE_BYTES 2048 /* of the longest text that is wrapped */
-
-/* ---- errors and help ---- */
-
-/* Every error begins with the name of the program. */
-static void print_error(const char *fmt, va_list ap)
-{
-	fputs("netprof: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
-}
-
-int cli_fail(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	print_error(fmt, ap);
-	va_end(ap);
-	return CLI_FAILED;
-}
-
-static void print_usage(FILE *f, const struct cli_cmd *cmd)
-{
-	fprintf(f, "usage: netprof %s%s%s\n", cmd->name, *cmd->args ? " " : "",
-		cmd->args);
-}
-
-int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	print_error(fmt, ap);
-	va_end(ap);
-	print_usage(stderr, cmd);
-	return CLI_USAGE;
-}
-
-void cli_warn_line(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
-}
-
-/* Warnings about input, which are printed only if the command succeeds. */
-static struct {
-	FILE *f; /* NULL: none */
-	char *text;
-	size_t len;
-} input_warnings;
-
-void cli_warn_of_input(const char *line, void *arg)
-{
-	(void)arg;
-	if (!input_warnings.f)
-		input_warnings.f = open_memstream(&input_warnings.text,
-						  &input_warnings.len);
-	if (input_warnings.f)
-		fprintf(input_warnings.f, "netprof: %s\n", line);
-}
-
-/* Print the warnings about input, or drop them. */
-static void close_input_warnings(bool print)
-{
-	if (!input_warnings.f)
-		return;
-	if (!fclose(input_warnings.f) && print)
-		fputs(input_warnings.text, stderr);
-	free(input_warnings.text);
-	input_warnings.f = NULL;
-}
-
-/*
- * Errors of standard output, such as a full disk, are only seen when it is
- * flushed.
- */
-int cli_run(const struct cli_cmd *cmd, int argc, char **argv)
-{
-	int rc = cmd->run(cmd, argc, argv);
-
-	if (fflush(stdout) || ferror(stdout))
-		rc = cli_fail("standard output: %s", strerror(errno));
-	close_input_warnings(rc == CLI_DONE);
-	return rc;
-}
-
-void cli_print_help(const struct cli_cmd *cmd)
-{
-	print_usage(stdout, cmd);
-	printf("\n%s\n", cmd->text);
-	if (cmd->examples)
-		printf("\nExamples:\n%s", cmd->examples);
-}
 
 /* ---- numbers, dates and users ---- */
 
@@ -588,20 +493,12 @@ void cli_print_bar(FILE *f, double share, int width)
 /* The HTML entity of a character, or NULL if it needs none. */
 static const char *entity(char c)
 {
-	switch (c) {
-	case '&':
-		return "&amp;";
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '"':
-		return "&quot;";
-	case '\'':
-		return "&#39;";
-	default:
-		return NULL;
-	}
+	return c == '&'	 ? "&amp;" :
+	       c == '<'	 ? "&lt;" :
+	       c == '>'	 ? "&gt;" :
+	       c == '"'	 ? "&quot;" :
+	       c == '\'' ? "&#39;" :
+			   NULL;
 }
 
 /*
