@@ -120,7 +120,7 @@ test_a_step_keeps_the_memory_that_it_asked_for() {
 		.leaves[0].latency.n > 2)'
 }
 
-# The collector runs beside srun and uses the script's share of the job's memory.  The log
+# The collector runs on the host of srun and uses the script's share of the job's memory.  The log
 # has one line for each step.  If the probe on this node leaves before the collector has
 # noticed, the line is about the probe.
 test_a_script_keeps_the_memory_that_the_job_asked_for() {

@@ -394,7 +394,7 @@ test_published_records_contain_nothing_about_other_users() {
 	equal "what is known of these" \
 		"$(jq -c '.neighbours[] | del(.overlap_sec)' <<<"$all" | sort -u)" \
 		'{"job_id":0,"leaf":"","nodes":""}'
-	equal "runs beside others" \
+	equal "runs with neighbours" \
 		"$(jq -s 'map(select(.neighbours[].overlap_sec > 0)) | length' \
 			<<<"$all")" 1
 	equal "nodes" "$(jq -r '.. | .nodes? | strings' <<<"$all" | sort -u)" ""

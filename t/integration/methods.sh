@@ -97,8 +97,8 @@ test_every_published_set_is_read_and_described() {
 	[ "$n" -ge 15 ] || fail "only $n sets"
 }
 
-test_predictions_of_others_are_scored_beside_the_baselines() {
-	# ping beside ping +12 %, beside pong +25 %; pong beside pong +30 %.
+test_predictions_of_others_are_scored_next_to_the_baselines() {
+	# ping with ping +12 %, with pong +25 %; pong with pong +30 %.
 	printf '%s\n' '# mine' 'ping ping 10 5 11' 'ping pong 25% 20 40' \
 		>"$TMPDIR/mine"
 	equal "scores" "$(accuracy --parsable --predictions="$TMPDIR/mine" \

@@ -161,7 +161,7 @@ is_slower_on_the_same() {
 	echo "# rounds: $(round_us same) $(round_us other) us; level: $(records same |
 		jq ".[0] | $slow") $(records other | jq ".[0] | $slow")"
 	expect same ".[0] | $slow > 1.3 * $(records other | jq ".[0] | $slow")"
-	between "round of a program beside a level on its rail over one on the other" \
+	between "round of a program with a level on its rail over one on the other" \
 		"$(ratio "$(round_us same)" "$(round_us other)")" 1.3 100
 }
 

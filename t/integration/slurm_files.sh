@@ -340,7 +340,7 @@ test_plugstack_conf_is_what_srun_takes_it_for() {
 	echo 'include a.conf' >"$O/inc/b.conf"
 	in_copy plugstack "a plain file" '# x\n\noptional spank_netprof.so Period=1s # y\n'
 	in_copy plugstack "the plugin's path" "required $O.plugin/spank_netprof.so\n"
-	in_copy plugstack "a pattern beside it" 'include stack.d/*.conf\n'
+	in_copy plugstack "a pattern relative to it" 'include stack.d/*.conf\n'
 	in_copy plugstack "a pattern by its path" "include $O/stack.d/*\n"
 	in_copy plugstack "an include in an include" 'include inc/b.conf\n'
 	in_copy plugstack "twice" 'include stack.d/*.conf\ninclude inc/b.conf\n'

@@ -11,7 +11,7 @@ WIDTH_AFTER_MS=200 # as t/cluster sets it
 # keeps one in eight for a minute, which `t/validate width` counts.
 WIDTH_CANCEL=stop
 
-# doc/developer/carrier.md describes the results with a helper step beside each wide step.
+# doc/developer/carrier.md describes the results with a helper step next to each wide step.
 test_wide_flagged_steps_end_like_unflagged_ones() {
 	local bad
 

@@ -1,4 +1,4 @@
-# An hour with a hostile user beside ordinary ones: bob keeps changing other people's
+# An hour with a hostile user and ordinary ones: bob keeps changing other people's
 # jobs and his own, claims published names, and keeps the reader of the store busy.
 # In alternating minutes he is active or stopped; the submissions of the other users
 # are compared, and slurmctld's memory is recorded.

@@ -26,7 +26,7 @@ overlap() { # DELAY_US
 }
 
 # The median us of a sleep of so many: what such a delay takes on this machine,
-# beside whatever else it does.
+# in addition to whatever else it does.
 asleep() { # US
 	hurry perl -MTime::HiRes=usleep,time -e 'for (1 .. 100) {
 			my $from = time; usleep($ARGV[0]); push @t, time - $from }

@@ -131,7 +131,7 @@ T_TEST("an application that is never alone, and two neighbours")
 	}
 }
 
-/* Run times of 200 s with an sd of 4 %, whatever is beside them. */
+/* Run times of 200 s with an sd of 4 %, whatever runs with them. */
 T_TEST("no pair is found by chance")
 {
 	struct np_rng *rng = np_rng_new(3, "chance");

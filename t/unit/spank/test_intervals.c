@@ -335,7 +335,7 @@ static const struct {
 	{ "in the first interval", 4 },
 };
 
-/* The same before the program: its level, too, runs beside the program then. */
+/* The same before the program: its level, too, runs with the program then. */
 T_TEST("nor does one that is too late for the lead-in")
 {
 	T_EACH(row, late_lead_ins) {
