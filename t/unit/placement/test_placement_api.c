@@ -389,6 +389,8 @@ static const struct {
 	  4600 },
 	{ "and long enough is not written again",
 	  "job 1 X 2 waiting prior=hold:3000", 3000 },
+	{ "no longer than one step once it can start",
+	  "job 1 X 2 prior=hold:3000", 1060 },
 };
 
 T_TEST("a hold ends soon, and in time")
