@@ -339,6 +339,8 @@ static unsigned snapshot_flags(const struct builder *builder,
 		flags |= NP_JOB_RESERVATION;
 	if (job->het_job_id && job->het_job_id != NO_VAL)
 		flags |= NP_JOB_HETEROGENEOUS;
+	if (job->deadline && job->deadline != NO_VAL)
+		flags |= NP_JOB_URGENT;
 	return flags;
 }
 

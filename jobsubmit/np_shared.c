@@ -711,7 +711,7 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 /* Flags of jobs that placement ignores, whatever their application. */
 #define IGNORED_FLAGS \
 	(NP_JOB_NODELIST | NP_JOB_RESERVATION | NP_JOB_HETEROGENEOUS | \
-	 NP_JOB_CONSTRAINT)
+	 NP_JOB_CONSTRAINT | NP_JOB_URGENT)
 
 /* A submission about which netprof decides. */
 struct submission {
@@ -841,6 +841,13 @@ static uint32_t count_tasks(const char *list)
 	return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
+/* Whether the job fails if it does not start in time, or at once. */
+static bool is_urgent(const job_desc_msg_t *desc)
+{
+	return (desc->deadline && desc->deadline != NO_VAL) ||
+	       np_zero_if_unset16(desc->immediate);
+}
+
 /* Derive the flags for the snapshot from the description. */
 static unsigned snapshot_flags(const job_desc_msg_t *desc,
 			       const struct np_cluster_map *map, int partition)
@@ -857,6 +864,8 @@ static unsigned snapshot_flags(const job_desc_msg_t *desc,
 		flags |= NP_JOB_RESERVATION;
 	if (desc->het_job_offset != NO_VAL)
 		flags |= NP_JOB_HETEROGENEOUS;
+	if (is_urgent(desc))
+		flags |= NP_JOB_URGENT;
 	return flags;
 }
 
@@ -1128,7 +1137,7 @@ static void submit_without_decision(struct submission *submission,
 	struct np_outcome outcome = { .action = NP_ACT_NONE };
 
 	if (starting && submission->mode == NP_MODE_ENFORCE &&
-	    can_annotate(submission->desc)) {
+	    !is_urgent(submission->desc) && can_annotate(submission->desc)) {
 		outcome.action = NP_ACT_HOLD;
 		outcome.until_sec = submission->now_sec + HOLD_SEC;
 		set_message(

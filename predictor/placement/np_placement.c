@@ -465,6 +465,8 @@ static enum np_why why_exempt(const struct np_problem *problem,
 		return NP_WHY_CONSTRAINT;
 	if (job->flags & NP_JOB_CHANGING)
 		return NP_WHY_CHANGING;
+	if (job->flags & NP_JOB_URGENT)
+		return NP_WHY_URGENT;
 	if (job->eligible_sec - now_sec > NP_PLACEMENT_HORIZON_SEC)
 		return NP_WHY_NOT_YET;
 	return NP_WHY_RUNNING;
@@ -4241,6 +4243,8 @@ static const char *const reasons[] = {
 			      "--contiguous, --segment or --exclusive=topo",
 	[NP_WHY_CHANGING] =
 		"its user changes jobs faster than placement can update them",
+	[NP_WHY_URGENT] =
+		"it has a deadline, or must start immediately or not at all",
 	[NP_WHY_NOT_YET] = "its begin time is too far in the future",
 	[NP_WHY_NO_LEAF] = "none of its nodes is on a leaf switch",
 	[NP_WHY_TOO_MANY] = "there are too many different kinds of jobs, or "

@@ -103,6 +103,7 @@ enum np_why {
 	NP_WHY_CONSTRAINT,    /* unclear which nodes match its request */
 	NP_WHY_CHANGING,      /* its owner changes jobs faster than they can be
 			     updated */
+	NP_WHY_URGENT,	      /* it has a deadline, or must start at once */
 	NP_WHY_NOT_YET,	      /* its begin time is too far in the future */
 	NP_WHY_NO_LEAF,	      /* no candidate node is on a leaf */
 	NP_WHY_TOO_FEW_NODES, /* fewer usable candidate nodes than it needs,

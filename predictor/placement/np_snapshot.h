@@ -143,6 +143,8 @@ enum np_job_flag {
 					  this application: visible to the
 					  owner's jobs only, as if the profile
 					  were not trusted */
+	NP_JOB_URGENT = 1 << 8,	       /* it fails unless it starts in time, by
+					  a deadline or at once */
 };
 
 /* The decision written into a pending job by an earlier pass. */

@@ -28,6 +28,7 @@ SET(reserved, j->resv_name = (char *)"maint")
 SET(listed, j->req_nodes = (char *)"n1")
 SET(het, j->het_job_id = j->job_id)
 SET(cron, j->bitflags = CRON_JOB)
+SET(due, j->deadline = SOME_NOW + 9000)
 SET(alone, j->shared = JOB_SHARED_NONE)
 SET(contiguous, j->contiguous = 1)
 SET(alone_on_switch, j->shared = JOB_SHARED_TOPO)
@@ -96,6 +97,8 @@ static const struct {
 	  SHARES | NP_JOB_NODELIST, 0, 0, "loud", true },
 	{ "heterogeneous", het, true, NP_JOB_READY,
 	  SHARES | NP_JOB_HETEROGENEOUS, 0, 0, "loud", true },
+	{ "with a deadline", due, true, NP_JOB_READY, SHARES | NP_JOB_URGENT, 0,
+	  0, "loud", true },
 	{ "of scrontab", cron, true, NP_JOB_READY, SHARES | NP_JOB_CONSTRAINT,
 	  0, 0, "loud", false },
 	{ "alone on its nodes", alone, true, NP_JOB_READY, 0, 0, 0, "loud",

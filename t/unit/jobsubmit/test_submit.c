@@ -155,6 +155,16 @@ static void cron(job_desc_msg_t *d)
 	d->bitflags |= CRON_JOB;
 }
 
+static void due(job_desc_msg_t *d)
+{
+	d->deadline = SOME_NOW + 9000;
+}
+
+static void at_once(job_desc_msg_t *d)
+{
+	d->immediate = 1;
+}
+
 static void held(job_desc_msg_t *d)
 {
 	d->priority = 0;
@@ -218,6 +228,8 @@ static const struct {
 	{ "a list of nodes", listed, "-" },
 	{ "a component of a heterogeneous job", het, "-" },
 	{ "scrontab", cron, "-" },
+	{ "a deadline", due, "-" },
+	{ "at once or not at all", at_once, "-" },
 	{ "held: kept off as well", held, BUT1 },
 	{ "many nodes", ten_nodes, "n[0-3]" },
 	{ "many nodes, by its tasks", by_tasks, "n[0-3]" },
@@ -242,6 +254,26 @@ T_TEST("what a job requests of its nodes")
 		np_submit(s.shared, &d, SOME_NOW, false);
 		T_ROW(r->name, some_same(d.exc_nodes, none ? "" : r->want));
 		T_ROW(r->name, !d.admin_comment == none);
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+/* Slurm would refuse the second one, which cannot start at once. */
+T_TEST("a job that fails if it starts too late is not held at the start")
+{
+	T_EACH(r, requests) {
+		struct stage s;
+		job_desc_msg_t d;
+
+		if (r->set != due && r->set != at_once)
+			continue;
+		set_up(&s, EMPTY | STARTING);
+		some_desc(&d, "soft");
+		some_text(&d.partition, "batch");
+		r->set(&d);
+		np_submit(s.shared, &d, SOME_NOW, true);
+		T_ROW(r->name, !d.begin_time && !d.admin_comment);
 		some_desc_free(&d);
 		tear_down(&s);
 	}

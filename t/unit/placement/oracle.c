@@ -139,7 +139,7 @@ bool o_ours(const struct world *w, size_t job)
 	       profile_of(w, job) >= 0 &&
 	       !(j->flags &
 		 (NP_JOB_NODELIST | NP_JOB_RESERVATION | NP_JOB_HETEROGENEOUS |
-		  NP_JOB_CONSTRAINT | NP_JOB_CHANGING)) &&
+		  NP_JOB_CONSTRAINT | NP_JOB_CHANGING | NP_JOB_URGENT)) &&
 	       j->eligible_sec - w->now_sec <= NP_PLACEMENT_HORIZON_SEC;
 }
 

@@ -205,6 +205,8 @@ static const struct {
 	  "1=none" },
 	{ "a heterogeneous job is left alone", TWO "run 9 Y a:1; job 1 X 2 het",
 	  "1=none" },
+	{ "a job that fails if it starts too late is ignored",
+	  TWO "run 9 Y a:1; job 1 X 2 urgent", "1=none" },
 	{ "mode off is left alone", TWO "run 9 Y a:1; job 1 X 2 mode=off",
 	  "1=none" },
 	{ "a job in mode off is load when it runs",

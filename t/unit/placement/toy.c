@@ -149,6 +149,7 @@ static bool option(struct world *w, struct w_job *j, char *word)
 		{ "constraint", NP_JOB_CONSTRAINT },
 		{ "changing", NP_JOB_CHANGING },
 		{ "unproved", NP_JOB_UNPROVED },
+		{ "urgent", NP_JOB_URGENT },
 	};
 	static const char *const modes[] = { "off", "advise", "prefer",
 					     "enforce" };
