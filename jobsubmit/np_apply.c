@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "np_array.h"
 #include "np_bits.h"
@@ -241,6 +242,7 @@ bool np_update_too_late(int rc)
  */
 
 #define MAX_FAILURES 3 /* in a row; then other jobs no longer wait for it */
+#define MAX_CHECKS 3   /* of one job, so that nobody can prevent its update */
 #define HOLD_SEC 10 /* longest hold, in case the second pass is not reached */
 
 /* Result of the first pass for a job. */
@@ -312,6 +314,69 @@ static enum update_result handle_refusal(struct writer *writer, uint32_t id,
 	return retry ? UPDATE_RETRY : UPDATE_REFUSED;
 }
 
+/* Whether two begin times are equal, as all that have passed are. */
+static bool is_same_begin(int64_t a, int64_t b, int64_t now_sec)
+{
+	return a == b || (a <= now_sec && b <= now_sec);
+}
+
+static bool is_same_comment(const char *a, const char *b)
+{
+	return !strcmp(a ? a : "", b ? b : "");
+}
+
+/*
+ * Whether a job contains what it did in the snapshot, or what the first pass
+ * wrote. present is overwritten with the nodes that it excludes now.
+ */
+static bool is_unchanged(const struct writer *writer,
+			 const struct np_job_entry *entry,
+			 const slurm_job_info_t *job, uint64_t *present)
+{
+	const struct np_job_snapshot *jobs = writer->jobs;
+	const struct np_cached_job *cached =
+		np_job_cache_find(writer->cache, entry->id);
+	bool held = writer->first_pass[entry - jobs->job] == PASS1_HELD;
+	size_t bytes = jobs->map->words * sizeof(*present);
+
+	np_cluster_map_from_ranges(jobs->map, job->exc_node_inx, present);
+	return (!memcmp(present, entry->present, bytes) ||
+		(held && !memcmp(present, entry->user, bytes))) &&
+	       (is_same_begin(job->eligible_time, entry->begin_sec,
+			      time(NULL)) ||
+		(held && job->eligible_time == jobs->now_sec + HOLD_SEC)) &&
+	       (is_same_comment(job->admin_comment, entry->comment) ||
+		(cached &&
+		 is_same_comment(job->admin_comment, cached->comment)));
+}
+
+/*
+ * Check a job whose update was refused. Returns whether the update may be sent
+ * again, because all requests since the snapshot were doubtful and did not
+ * change the job. last: do not check it again.
+ */
+static bool check_job(const struct writer *writer,
+		      const struct np_job_entry *entry, bool last,
+		      struct np_sending *sending)
+{
+	uint64_t doubt = np_shared_doubt(writer->shared, sending);
+	uint64_t *present = NULL;
+	job_info_msg_t *info = NULL;
+	bool unchanged = false;
+
+	if (!doubt || np_load_job(&info, entry->id))
+		return false;
+	present = calloc(writer->jobs->map->words, sizeof(*present));
+	for (uint32_t i = 0; present && i < info->record_count; i++)
+		if (info->job_array[i].job_id == entry->id)
+			unchanged = is_unchanged(writer, entry,
+						 &info->job_array[i], present);
+	free(present);
+	np_free_jobs(info);
+	sending->checked = last ? UINT64_MAX : doubt;
+	return unchanged;
+}
+
 /* Send an update of a job, or of one task of its array. */
 static enum update_result send_update(struct writer *writer,
 				      const struct np_job_entry *entry,
@@ -321,7 +386,7 @@ static enum update_result send_update(struct writer *writer,
 	struct np_cached_job *cached =
 		np_job_cache_find(writer->cache, entry->id);
 	bool is_task = task != NP_CHANGE_ALL;
-	const struct np_sending sending = {
+	struct np_sending sending = {
 		.id = is_task ? entry->array : entry->id,
 		.array = entry->array,
 		.task = task,
@@ -329,6 +394,7 @@ static enum update_result send_update(struct writer *writer,
 		.exc_nodes = update->exc_nodes,
 		.comment = update->comment,
 	};
+	unsigned n_checks = 0;
 	char id_str[32];
 	int rc;
 
@@ -336,9 +402,13 @@ static enum update_result send_update(struct writer *writer,
 		snprintf(id_str, sizeof(id_str), "%u_%u", sending.id, task);
 	else
 		snprintf(id_str, sizeof(id_str), "%u", sending.id);
-	np_shared_set_sending(writer->shared, &sending);
-	rc = np_update_send(sending.id, is_task ? id_str : NULL, update);
-	np_shared_set_sending(writer->shared, NULL);
+	do {
+		np_shared_set_sending(writer->shared, &sending);
+		rc = np_update_send(sending.id, is_task ? id_str : NULL,
+				    update);
+		np_shared_set_sending(writer->shared, NULL);
+	} while (rc == EAGAIN && n_checks < MAX_CHECKS &&
+		 check_job(writer, entry, ++n_checks == MAX_CHECKS, &sending));
 	if (rc == EAGAIN) /* np_modify() found a change by a user */
 		np_job_cache_lost_race(writer->cache, entry->in->owner);
 	/* Of an array, the record may end before the tasks that left it. */
@@ -483,6 +553,9 @@ static int hold_reassigned_job(struct writer *writer, size_t i)
 	if (rc > 0)
 		result = try_update(writer, &writer->jobs->job[i],
 				    NP_CHANGE_ALL, &update);
+	if (result == UPDATE_WRITTEN && update.comment)
+		cache_comment(writer->cache, writer->jobs->job[i].id,
+			      update.comment);
 	np_update_clear(&update);
 	if (rc < 0)
 		return rc;

@@ -109,6 +109,7 @@ void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
 
 		owner[i].missed = old ? old->missed :
 					may_have_missed(changes, owner[i].uid);
+		owner[i].doubt = old ? old->doubt : 0;
 	}
 	free(changes->owner);
 	changes->owner = owner;
@@ -245,22 +246,63 @@ static bool has_missed_change(const struct np_changes *changes, uint32_t id)
 	return owner && owner->missed;
 }
 
+/* Whether a change is of the job, the array or the task that is updated. */
+static bool concerns_update(const struct np_change *change,
+			    const struct np_sending *sending)
+{
+	return (change->id == sending->id ||
+		(sending->array && change->id == sending->array)) &&
+	       (change->task == NP_CHANGE_ALL ||
+		sending->task == NP_CHANGE_ALL ||
+		change->task == sending->task);
+}
+
 bool np_changes_overtake(const struct np_changes *changes,
 			 const struct np_sending *sending)
 {
 	for (size_t i = 0; i < changes->n; i++) {
 		const struct np_change *change = &changes->change[i];
 
-		if ((change->id == sending->id ||
-		     (sending->array && change->id == sending->array)) &&
-		    (change->task == NP_CHANGE_ALL ||
-		     sending->task == NP_CHANGE_ALL ||
-		     change->task == sending->task) &&
+		if (concerns_update(change, sending) &&
 		    np_may_change(change->uid, sending->owner))
 			return true;
 	}
 	return has_missed_change(changes, sending->id) ||
 	       (sending->array && has_missed_change(changes, sending->array));
+}
+
+void np_changes_mark_doubtful(struct np_changes *changes, uint32_t id)
+{
+	struct np_owner *owner = find_owner(changes, id);
+
+	if (owner)
+		owner->doubt = ++changes->order;
+}
+
+static uint64_t doubt_of(const struct np_changes *changes, uint32_t id)
+{
+	const struct np_owner *owner = find_owner(changes, id);
+
+	return owner ? owner->doubt : 0;
+}
+
+uint64_t np_changes_doubt(const struct np_changes *changes,
+			  const struct np_sending *sending)
+{
+	uint64_t last = doubt_of(changes, sending->id);
+	uint64_t of_array = sending->array ? doubt_of(changes, sending->array) :
+					     0;
+
+	if (of_array > last)
+		last = of_array;
+	/* Changes by others were recorded while the job was not known. */
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct np_change *change = &changes->change[i];
+
+		if (concerns_update(change, sending) && change->order > last)
+			last = change->order;
+	}
+	return last;
 }
 
 static int by_order(const void *a, const void *b)
@@ -277,8 +319,10 @@ struct np_change *np_changes_take(struct np_changes *changes, size_t *n)
 	*n = change ? changes->n : 0;
 	if (!change)
 		return NULL;
-	for (size_t i = 0; i < changes->n_owners; i++)
+	for (size_t i = 0; i < changes->n_owners; i++) {
 		changes->owner[i].missed = false;
+		changes->owner[i].doubt = 0;
+	}
 	changes->n_new_job_users = 0;
 	memcpy(change, changes->change, changes->n * sizeof(*change));
 	qsort(change, *n, sizeof(*change), by_order);
@@ -396,6 +440,18 @@ void np_shared_set_sending(struct np_shared *shared,
 	pthread_mutex_lock(&shared->lock);
 	shared->sending = sending;
 	pthread_mutex_unlock(&shared->lock);
+}
+
+uint64_t np_shared_doubt(struct np_shared *shared,
+			 const struct np_sending *sending)
+{
+	uint64_t doubt = 0;
+
+	pthread_mutex_lock(&shared->lock);
+	if (!np_changes_overtake(shared->changes, sending))
+		doubt = np_changes_doubt(shared->changes, sending);
+	pthread_mutex_unlock(&shared->lock);
+	return doubt;
 }
 
 static void wake_locked(struct np_shared *shared)
@@ -636,8 +692,8 @@ static bool is_longer_than(const char *text, size_t max)
 
 /*
  * Handle a requested change. A change that Slurm will probably refuse is not
- * recorded, but our exclusions are added even then, as the user may be an
- * operator, whose change Slurm accepts.
+ * recorded as such, but our exclusions are added even then, as the user may be
+ * an operator, whose change Slurm accepts.
  */
 static void handle_change(struct np_shared *shared, job_desc_msg_t *desc,
 			  bool single, struct np_change *change)
@@ -656,6 +712,8 @@ static void handle_change(struct np_shared *shared, job_desc_msg_t *desc,
 		record_begin_time(desc, written, change);
 	if (too_long && !forbidden)
 		np_changes_mark_missed(changes, change->id, change->uid);
+	if (forbidden || desc->admin_comment)
+		np_changes_mark_doubtful(changes, change->id);
 	if ((change->exc_nodes || change->begin_sec) && !forbidden) {
 		np_changes_put(changes, change);
 	} else {
@@ -681,7 +739,10 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 	pthread_mutex_lock(&shared->lock);
 	sending = shared->sending;
 	if (is_own_update(sending, desc, change.id, change.task, uid))
-		rc = np_changes_overtake(shared->changes, sending) ?
+		rc = np_changes_overtake(shared->changes, sending) ||
+				     np_changes_doubt(shared->changes,
+						      sending) >
+					     sending->checked ?
 			     EAGAIN :
 			     SLURM_SUCCESS;
 	else if (uid == geteuid() && np_annotation_exists(desc->admin_comment))

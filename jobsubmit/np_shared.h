@@ -57,6 +57,7 @@ struct np_change {
 struct np_owner {
 	uint32_t id, uid; /* id first: np_order_u32() */
 	bool missed;	  /* a change of it exceeded the limits */
+	uint64_t doubt;	  /* order of its last doubtful request; 0: none */
 };
 
 /* An update that the thread is sending; texts are borrowed. */
@@ -66,6 +67,8 @@ struct np_sending {
 	uint32_t task;	/* NP_CHANGE_ALL: not a single task */
 	uint32_t owner;
 	const char *exc_nodes, *comment; /* NULL: unchanged */
+	/* Doubtful requests up to this one have not changed the job. */
+	uint64_t checked;
 };
 
 struct np_changes;
@@ -104,6 +107,17 @@ void np_changes_mark_missed(struct np_changes *changes, uint32_t id,
  */
 bool np_changes_overtake(const struct np_changes *changes,
 			 const struct np_sending *sending);
+
+/*
+ * A request is doubtful if Slurm may refuse it, as its user is an operator or
+ * just anybody, or if it sets AdminComment, which no change contains. Before an
+ * update is sent after such a request, the thread checks whether the job has
+ * changed. These functions record a doubtful request of a known job or array,
+ * and return the order of the last one since the last np_changes_take(), or 0.
+ */
+void np_changes_mark_doubtful(struct np_changes *changes, uint32_t id);
+uint64_t np_changes_doubt(const struct np_changes *changes,
+			  const struct np_sending *sending);
 
 /*
  * Take all changes, oldest first; free them with np_change_list_free(). When
@@ -201,6 +215,13 @@ const struct np_written *np_shared_find_written(const struct np_shared *shared,
 void np_shared_set_sending(struct np_shared *shared,
 			   const struct np_sending *sending);
 
+/*
+ * For the thread, after an update was refused: the order of the last doubtful
+ * request of the job, if the update was refused for such requests only; or 0.
+ */
+uint64_t np_shared_doubt(struct np_shared *shared,
+			 const struct np_sending *sending);
+
 /* Make the thread start its next pass early. */
 void np_shared_wake(struct np_shared *shared);
 
@@ -258,7 +279,7 @@ void np_submit(struct np_shared *shared, job_desc_msg_t *desc, int64_t now_sec,
 /*
  * Handle the request of a user, an administrator or the placement thread to
  * change a job. Returns 0; or EAGAIN, to refuse an update of the thread because
- * somebody changed the job after the thread had read it.
+ * somebody changed the job, or perhaps did, after the thread had read it.
  */
 int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid);
 

@@ -121,6 +121,22 @@ slurm_job_info_t *some_job(struct some_slurm *s, uint32_t id, const char *app)
 	return j;
 }
 
+job_info_msg_t *some_answer(const job_info_msg_t *from)
+{
+	size_t n = from->record_count;
+	job_info_msg_t *m = malloc(sizeof(*m));
+
+	*m = *from;
+	m->job_array = calloc(n + 1, sizeof(*m->job_array));
+	for (size_t i = 0; i < n; i++) {
+		m->job_array[i] = from->job_array[i];
+		if (m->job_array[i].admin_comment)
+			m->job_array[i].admin_comment =
+				slurm_xstrdup(m->job_array[i].admin_comment);
+	}
+	return m;
+}
+
 static void pairs_of(struct some_slurm *s, const char *hosts, int32_t *to)
 {
 	uint64_t bits[1];

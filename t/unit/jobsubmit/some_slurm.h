@@ -39,6 +39,9 @@ void some_slurm_free(struct some_slurm *s);
 /* One more job: pending in batch, one node, of SOME_UID, app as its name. */
 slurm_job_info_t *some_job(struct some_slurm *s, uint32_t id, const char *app);
 
+/* A copy as Slurm answers with, where texts are the caller's. */
+job_info_msg_t *some_answer(const job_info_msg_t *from);
+
 /* What scontrol show job would have as ExcNodeList; "": none. */
 void some_exclude(struct some_slurm *s, slurm_job_info_t *j, const char *hosts);
 

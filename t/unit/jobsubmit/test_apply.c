@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ALL NP_CHANGE_ALL
@@ -24,6 +25,8 @@ static struct ctld {
 	char *comment[SOME_JOBS];
 	uint32_t fails; /* for this job: */
 	int error;
+	void (*before)(void); /* each update; NULL: nothing happens */
+	unsigned checks;      /* of a job, by an RPC of its own */
 } c;
 
 static slurm_job_info_t *job_of(uint32_t id)
@@ -45,6 +48,8 @@ static int update(job_desc_msg_t *d, const char *id)
 	copy.exc_nodes = copy.admin_comment = NULL;
 	some_text(&copy.exc_nodes, d->exc_nodes);
 	some_text(&copy.admin_comment, d->admin_comment);
+	if (c.before)
+		c.before();
 	rc = np_modify(c.shared, &copy, geteuid());
 	if (!rc && c.fails == j->job_id)
 		rc = c.error;
@@ -82,6 +87,15 @@ int slurm_update_job2(job_desc_msg_t *d, job_array_resp_msg_t **resp)
 	*resp = NULL;
 	errno = update(d, d->job_id_str);
 	return errno ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+/* Its other arguments differ from release to release. */
+int some_load_job(job_info_msg_t **out) __asm__("slurm_load_job");
+int some_load_job(job_info_msg_t **out)
+{
+	c.checks++;
+	*out = some_answer(&c.slurm.jobs);
+	return SLURM_SUCCESS;
 }
 
 /*
@@ -595,6 +609,111 @@ T_TEST("a job that moves waits until its new leaves are free")
 	r = make_pass(MAX, yes, NULL);
 	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
 	tear_down();
+}
+
+T_TEST("a hold whose annotation is overwritten ends as soon as another")
+{
+	set_up();
+	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
+	some_exclude(&c.slurm, job_of(10), "n[4-15]");
+	make_pass(2, yes, NULL);
+	T_CHECK(job_of(10)->eligible_time > SOME_NOW);
+	job_of(10)->admin_comment = (char *)"ticket";
+	make_pass(MAX, yes, NULL);
+	T_CHECK(job_of(10)->eligible_time == SOME_NOW);
+	T_CHECK(some_same(job_of(10)->admin_comment,
+			  "ticket netprof{ours=n[0-3] held=0}"));
+	tear_down();
+}
+
+/* Slurm would let OPERATOR change job 10, and refuse STRANGER. */
+#define OPERATOR (SOME_UID + 5)
+#define STRANGER (SOME_UID + 6)
+#define MUCH_LATER ((int64_t)time(NULL) + 100000)
+
+static void ask(uint32_t uid, const char *list, int64_t begin_sec,
+		const char *comment)
+{
+	slurm_job_info_t *j = job_of(10);
+	job_desc_msg_t d;
+
+	slurm_init_job_desc_msg(&d);
+	d.job_id_str = (char *)"10";
+	some_text(&d.exc_nodes, list);
+	some_text(&d.admin_comment, comment);
+	d.begin_time = begin_sec;
+	T_CHECK(!np_modify(c.shared, &d, uid));
+	if (uid != STRANGER && list)
+		some_exclude(&c.slurm, j, d.exc_nodes);
+	if (uid != STRANGER && begin_sec)
+		j->eligible_time = d.begin_time;
+	if (uid != STRANGER && comment)
+		j->admin_comment = (char *)comment;
+	some_text(&d.exc_nodes, NULL);
+	some_text(&d.admin_comment, NULL);
+}
+
+static void operator_excludes(void)
+{
+	ask(OPERATOR, "n14", 0, NULL);
+}
+
+static void operator_delays(void)
+{
+	ask(OPERATOR, NULL, MUCH_LATER, NULL);
+}
+
+static void root_comments(void)
+{
+	ask(0, NULL, 0, "ticket");
+}
+
+static void stranger_asks(void)
+{
+	ask(STRANGER, "n14", 0, "ticket");
+}
+
+static const struct {
+	const char *name;
+	void (*meanwhile)(void), (*before)(void);
+	const char *log, *comment; /* of the pass; of job 10 after the next */
+	unsigned checks;
+} doubtful[] = {
+	{ "an operator's exclusions", operator_excludes, NULL, "10! 11",
+	  "x netprof{user=n14 ours=n[0-3] held=0} y", 1 },
+	{ "an operator's begin time", operator_delays, NULL, "10! 11", "x y",
+	  1 },
+	{ "root's comment", root_comments, NULL, "10! 11",
+	  "ticket netprof{user=n9 ours=n[0-3] held=0}", 1 },
+	{ "what Slurm refused changes nothing", stranger_asks, NULL,
+	  "10! 10 11", "x netprof{user=n9 ours=n[0-3] held=0} y", 1 },
+	{ "nor if it is requested again and again", NULL, stranger_asks,
+	  "10! 10! 10! 10 11", "x netprof{user=n9 ours=n[0-3] held=0} y", 3 },
+};
+
+T_TEST("a change by somebody who is not known to be allowed it is kept")
+{
+	T_EACH(r, doubtful) {
+		struct np_owner *o = calloc(2, sizeof(*o));
+
+		set_up();
+		o[0] = (struct np_owner){ .id = 10, .uid = SOME_UID };
+		o[1] = (struct np_owner){ .id = 11, .uid = SOME_UID };
+		np_shared_set_owners(c.shared, o, 2);
+		c.before = r->before;
+		make_pass(MAX, yes, r->meanwhile);
+		T_ROW(r->name, !strcmp(c.log, r->log));
+		T_ROW(r->name, c.checks == r->checks);
+		c.before = NULL;
+		make_pass(MAX, yes, NULL);
+		T_ROW(r->name,
+		      some_same(job_of(10)->admin_comment, r->comment));
+		T_ROW(r->name, (job_of(10)->eligible_time > SOME_NOW) ==
+				       (r->meanwhile == operator_delays));
+		make_pass(MAX, yes, NULL);
+		T_ROW(r->name, !*c.log);
+		tear_down();
+	}
 }
 
 static const struct {

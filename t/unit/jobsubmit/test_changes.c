@@ -235,6 +235,28 @@ T_TEST("one without room stops the updates of that job")
 	}
 }
 
+T_TEST("a doubtful request is known until the next pass")
+{
+	const struct np_sending job = { 9, 0, ALL, SOME_UID };
+	const struct np_sending task = { 15, 9, ALL, SOME_UID };
+	const struct np_sending other = { 8, 0, ALL, SOME_UID };
+	struct np_changes *t = new_table();
+
+	np_changes_mark_doubtful(t, 9);
+	know(t, SOME_UID);
+	T_ROW("not of a new job", !np_changes_doubt(t, &job));
+	np_changes_mark_doubtful(t, 9);
+	know(t, SOME_UID);
+	T_CHECK(np_changes_doubt(t, &job) && np_changes_doubt(t, &task) &&
+		!np_changes_doubt(t, &other));
+	take(t);
+	T_CHECK(!np_changes_doubt(t, &job));
+	put(t, 9, ALL, OTHER_USER, "n1");
+	T_ROW("as a change by others, recorded while the job was new",
+	      np_changes_doubt(t, &job) && !np_changes_overtake(t, &job));
+	np_changes_free(t);
+}
+
 T_TEST("what is surely not his to change")
 {
 	struct np_changes *t = new_table();

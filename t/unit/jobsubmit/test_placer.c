@@ -24,27 +24,10 @@ static struct {
 } w;
 
 /* In place of Slurm's, which would ask slurmctld. */
-/* As Slurm gives them: texts are the caller's. */
-static job_info_msg_t *copy_jobs(const job_info_msg_t *from)
-{
-	size_t n = from->record_count;
-	job_info_msg_t *m = malloc(sizeof(*m));
-
-	*m = *from;
-	m->job_array = calloc(n + 1, sizeof(*m->job_array));
-	for (size_t i = 0; i < n; i++) {
-		m->job_array[i] = from->job_array[i];
-		if (m->job_array[i].admin_comment)
-			m->job_array[i].admin_comment =
-				slurm_xstrdup(m->job_array[i].admin_comment);
-	}
-	return m;
-}
-
 int slurm_load_jobs(time_t since, job_info_msg_t **out, uint16_t flags)
 {
 	(void)since, (void)flags;
-	*out = copy_jobs(&w.slurm.jobs);
+	*out = some_answer(&w.slurm.jobs);
 	w.loaded_sec = np_mono_sec();
 	return 0;
 }
