@@ -927,11 +927,14 @@ static int read_cluster(struct np_placer *placer, struct pass *pass,
 			struct np_err *err)
 {
 	const struct np_conf *conf = &placer->settings.conf;
-	int64_t now_sec = time(NULL);
+	int64_t before_sec = time(NULL), now_sec;
 	struct np_err rails = NP_ERR_INIT;
 	struct np_cluster_map *map;
 	int rc = np_ctld_info_load(&pass->info, err);
 
+	/* Loading takes long if a controller before this one in slurm.conf is
+	   lost: holds must not be over before they are written. */
+	now_sec = time(NULL);
 	if (!rc)
 		rc = append_rails(conf, &pass->info.topology, &rails);
 	if (rc)
@@ -951,7 +954,7 @@ static int read_cluster(struct np_placer *placer, struct pass *pass,
 			"Slurm knows no leaf switches: placement needs "
 			"topology/tree or topology/block");
 	pass->last_id = placer->last_id;
-	rc = np_ctld_info_arrivals(&pass->info, now_sec - ARRIVAL_SEC,
+	rc = np_ctld_info_arrivals(&pass->info, before_sec - ARRIVAL_SEC,
 				   &pass->last_id, &pass->arrivals);
 	if (rc)
 		return rc;

@@ -2,6 +2,7 @@
 #include "np_clock.h"
 #include "np_ctl.h"
 #include "np_placer.h"
+#include "some_clock.h"
 #include "some_slurm.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Slurm's answers, a store made of t/data/store, and a thread's passes. */
@@ -21,6 +23,7 @@ static struct {
 	char store[512];
 	unsigned n_skipped, n_busy; /* lines about files; while others waited */
 	double loaded_sec;	    /* when it looked at the jobs; monotonic */
+	long slow_sec;		    /* that Slurm takes for its answer */
 } w;
 
 /* In place of Slurm's, which would ask slurmctld. */
@@ -28,6 +31,7 @@ int slurm_load_jobs(time_t since, job_info_msg_t **out, uint16_t flags)
 {
 	(void)since, (void)flags;
 	*out = some_answer(&w.slurm.jobs);
+	t_ahead_sec += w.slow_sec;
 	w.loaded_sec = np_mono_sec();
 	return 0;
 }
@@ -334,6 +338,24 @@ T_TEST("what was written before PrivateData becomes private")
 	sh("chmod 600 placement/ended*");
 	look();
 	T_ROW("once", mode_of("ended-20250101.jsonl") == 0600);
+	stop();
+}
+
+T_TEST("a decision counts from when all is loaded")
+{
+	int64_t begin_sec, now_sec = 0;
+
+	start();
+	look();
+	begin_sec = time(NULL);
+	w.slow_sec = 20;
+	look();
+	pthread_mutex_lock(&w.shared->lock);
+	if (w.shared->decision)
+		now_sec = w.shared->decision->now_sec;
+	pthread_mutex_unlock(&w.shared->lock);
+	T_CHECK(now_sec >= begin_sec + w.slow_sec);
+	t_ahead_sec = 0;
 	stop();
 }
 
