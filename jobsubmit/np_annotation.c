@@ -165,6 +165,14 @@ static void remove_annotations(char *text)
 	*out = '\0';
 }
 
+bool np_annotation_is_same(const char *comment, const char *other)
+{
+	const char *a = find_annotation(comment), *b = find_annotation(other);
+	const char *end = a ? closing_brace(a + strlen(OPENING)) : NULL;
+
+	return b && end && !strncmp(a, b, (size_t)(end + 1 - a));
+}
+
 int np_annotation_read(const char *comment, struct np_annotation *out)
 {
 	const char *pos = find_annotation(comment), *end;

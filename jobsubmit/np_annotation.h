@@ -45,6 +45,9 @@ void np_annotation_clear(struct np_annotation *annotation);
 /* Whether a comment has an annotation, damaged or not. */
 bool np_annotation_exists(const char *comment);
 
+/* Whether two comments have the same annotation, which is not cut off. */
+bool np_annotation_is_same(const char *comment, const char *other);
+
 /*
  * Find out which of the nodes that a job excludes at present are excluded by
  * its user. Before, user[] was the user's part, and ours[] was added by

@@ -614,15 +614,19 @@ static uint32_t parse_id(const job_desc_msg_t *desc, uint32_t *task,
 	return id < NO_VAL ? (uint32_t)id : 0;
 }
 
-/* Whether a change is the update that the thread is sending. */
+/*
+ * Whether a change is the update that the thread is sending. Another plugin may
+ * have changed its texts before, but not the annotation.
+ */
 static bool is_own_update(const struct np_sending *sending,
 			  const job_desc_msg_t *desc, uint32_t id,
 			  uint32_t task, uint32_t uid)
 {
 	return sending && sending->id == id && sending->task == task &&
 	       uid == geteuid() &&
-	       is_same_text(sending->exc_nodes, desc->exc_nodes) &&
-	       is_same_text(sending->comment, desc->admin_comment);
+	       (np_annotation_is_same(desc->admin_comment, sending->comment) ||
+		(is_same_text(sending->exc_nodes, desc->exc_nodes) &&
+		 is_same_text(sending->comment, desc->admin_comment)));
 }
 
 /*

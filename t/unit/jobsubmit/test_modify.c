@@ -217,6 +217,10 @@ static const struct {
 	size_t n; /* changes of others */
 } own[] = {
 	{ "the thread's update", 0, "7", "n1", NOTE, true, false, 0, 0 },
+	{ "as another plugin has changed it", 0, "7", "n1,n2", "seen " NOTE,
+	  true, false, 0, 0 },
+	{ "an older one of the same job", 0, "7", "n1", "netprof{held=30}",
+	  true, false, EAGAIN, 0 },
 	{ "an update that a user has overtaken", 0, "7", "n1", NOTE, true, true,
 	  EAGAIN, 0 },
 	{ "another user's, just like it", 1, "7", "n1", NOTE, true, false, 0,
