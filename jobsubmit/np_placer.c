@@ -659,7 +659,8 @@ struct np_placer {
 	struct np_shared *shared;
 	struct np_settings settings;
 	struct np_controller controller;
-	bool is_active; /* this is the active controller */
+	bool is_active;		   /* this is the active controller */
+	struct np_err logged_role; /* that, or why not, as logged last */
 	struct np_store_reader *store;
 	struct np_job_cache *cache;
 	struct np_cluster_map *map;
@@ -763,16 +764,17 @@ static bool read_settings(struct np_placer *placer)
 	       size != placer->settings.size;
 }
 
-/* Check whether this is the active controller, and log if that changes. */
+/* Check whether this is the active controller. Log that, or why not, once. */
 static bool check_is_active(struct np_placer *placer)
 {
 	struct np_err why = NP_ERR_INIT;
 	bool is_active = !check_controller(&placer->controller, &why);
 
-	if (is_active != placer->is_active)
-		np_ctl_info("%s", is_active ?
-					  "in control: placement is active" :
-					  why.text);
+	if (is_active)
+		np_errf(&why, 0, "in control: placement is active");
+	if (strcmp(why.text, placer->logged_role.text))
+		np_ctl_info("%s", why.text);
+	placer->logged_role = why;
 	if (!is_active && placer->is_active)
 		np_shared_withdraw(placer->shared);
 	placer->is_active = is_active;

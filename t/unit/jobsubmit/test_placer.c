@@ -341,6 +341,22 @@ T_TEST("what was written before PrivateData becomes private")
 	stop();
 }
 
+T_TEST("a controller that slurm.conf does not name is logged once")
+{
+	char *host[] = { (char *)"ctl0", (char *)"ctl1" };
+	unsigned before;
+
+	start();
+	w.conf.control_cnt = 2;
+	w.conf.control_machine = host;
+	before = some_n_logged();
+	look();
+	look();
+	T_CHECK(some_n_logged() == before + 1 &&
+		strstr(some_logged(), "does not name this host"));
+	stop();
+}
+
 T_TEST("a decision counts from when all is loaded")
 {
 	int64_t begin_sec, now_sec = 0;
