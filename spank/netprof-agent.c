@@ -40,7 +40,7 @@
 #define CONNECT_SEC 5.0	    /* for one address of the collector */
 #define DISPATCH_SEC 60.0   /* for the collector to dispatch or release us */
 #define LAST_REPORT_SEC 0.3 /* for the probe to write its last report */
-#define MPI_END_SEC 0.05    /* for a killed process to end */
+#define END_SEC 0.05 /* for one that is killed, or whose memory is needed */
 
 #define POLL_SEC 0.1 /* interval for conditions without a file descriptor */
 #define COMMAND_SIZE 4096 /* bytes of a command, with its NUL */
@@ -369,10 +369,12 @@ static bool wait_child(pid_t pid, double sec)
 /* End the probe after its last report, or kill it. */
 static void end_probe(struct agent *agent)
 {
+	double sec = agent->memory_cause[0] ? END_SEC : LAST_REPORT_SEC;
+
 	if (!agent->probe)
 		return;
 	kill(agent->probe, SIGUSR1);
-	if (!wait_child(agent->probe, LAST_REPORT_SEC)) {
+	if (!wait_child(agent->probe, sec)) {
 		kill(agent->probe, SIGKILL);
 		waitpid(agent->probe, NULL, 0);
 	}
@@ -384,7 +386,7 @@ static void end_mpi(struct agent *agent)
 {
 	if (agent->mpi) {
 		kill(agent->mpi, SIGKILL);
-		wait_child(agent->mpi, MPI_END_SEC);
+		wait_child(agent->mpi, END_SEC);
 	}
 	agent->mpi = 0;
 }
@@ -512,6 +514,9 @@ static bool serve_once(struct agent *agent)
 		if (agent->watch.task && !agent->is_copy)
 			agent->mpi = start_child(agent, NULL, exec_mpi);
 		wait_for_probe(agent);
+		/* The program may at once take what the probe leaves. */
+		if (agent->memory_cause[0])
+			end_mpi(agent);
 		end_probe(agent);
 		end_mpi(agent);
 	}
