@@ -98,22 +98,49 @@ static void mark_new_job_missed(struct np_changes *changes, uint32_t uid)
 		changes->new_job_user[changes->n_new_job_users++] = uid;
 }
 
-/* Marks set since the last np_changes_take() are kept. */
+/* Sort owners by id, and keep one for each. Returns how many there are. */
+static size_t sort_owners(struct np_owner *owner, size_t n)
+{
+	size_t n_unique = 0;
+
+	if (n)
+		qsort(owner, n, sizeof(*owner), np_order_u32);
+	for (size_t i = 0; i < n; i++)
+		if (!n_unique || owner[n_unique - 1].id != owner[i].id)
+			owner[n_unique++] = owner[i];
+	return n_unique;
+}
+
+/*
+ * Replace the owners by others, which are sorted. Marks set since the last
+ * np_changes_take() are kept. Returns the former owners, to be freed.
+ */
+static struct np_owner *replace_owners(struct np_changes *changes,
+				       struct np_owner *owner, size_t n)
+{
+	struct np_owner *former = changes->owner;
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool known;
+
+		while (k < changes->n_owners && former[k].id < owner[i].id)
+			k++;
+		known = k < changes->n_owners && former[k].id == owner[i].id;
+		owner[i].missed =
+			known ? former[k].missed :
+				may_have_missed(changes, owner[i].uid);
+		owner[i].doubt = known ? former[k].doubt : 0;
+	}
+	changes->owner = owner;
+	changes->n_owners = n;
+	return former;
+}
+
 void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
 			   size_t n)
 {
-	if (n)
-		qsort(owner, n, sizeof(*owner), np_order_u32);
-	for (size_t i = 0; i < n; i++) {
-		const struct np_owner *old = find_owner(changes, owner[i].id);
-
-		owner[i].missed = old ? old->missed :
-					may_have_missed(changes, owner[i].uid);
-		owner[i].doubt = old ? old->doubt : 0;
-	}
-	free(changes->owner);
-	changes->owner = owner;
-	changes->n_owners = n;
+	free(replace_owners(changes, owner, sort_owners(owner, n)));
 }
 
 bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
@@ -541,9 +568,13 @@ void np_shared_set_written(struct np_shared *shared, struct np_written *written,
 void np_shared_set_owners(struct np_shared *shared, struct np_owner *owner,
 			  size_t n)
 {
+	struct np_owner *former;
+
+	n = sort_owners(owner, n); /* while callbacks need not wait */
 	pthread_mutex_lock(&shared->lock);
-	np_changes_set_owners(shared->changes, owner, n);
+	former = replace_owners(shared->changes, owner, n);
 	pthread_mutex_unlock(&shared->lock);
+	free(former);
 }
 
 struct np_change *np_shared_take_changes(struct np_shared *shared, size_t *n)
