@@ -18,11 +18,9 @@
 #include "np_shared.h"
 #include "np_thread.h"
 
-#define STARTING_SEC 30	  /* from init() until a first decision is expected */
 #define STOP_WAIT_SEC 0.1 /* how long fini() waits for the thread */
 
 static struct np_shared *shared;
-static double init_sec; /* CLOCK_MONOTONIC, when init() was called last */
 
 /*
  * There is at most one thread. If init() is called again before the thread has
@@ -122,7 +120,7 @@ static void init(void)
 		return;
 	}
 	np_shared_configure(shared, &settings.conf);
-	init_sec = np_mono_sec();
+	np_shared_restart(shared);
 	if (start_thread())
 		np_ctl_error("the thread of placement cannot be started: "
 			     "placement is off");
@@ -156,7 +154,7 @@ static void submit(job_desc_msg_t *desc)
 {
 	if (shared)
 		np_submit(shared, desc, time(NULL),
-			  np_mono_sec() - init_sec < STARTING_SEC);
+			  np_shared_is_starting(shared, np_mono_sec()));
 }
 
 static int modify(job_desc_msg_t *desc, uint32_t submit_uid)

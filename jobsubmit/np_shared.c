@@ -428,6 +428,25 @@ void np_shared_configure(struct np_shared *shared, const struct np_conf *conf)
 	pthread_mutex_unlock(&shared->lock);
 }
 
+bool np_shared_is_starting(struct np_shared *shared, double now_sec)
+{
+	bool starting;
+
+	pthread_mutex_lock(&shared->lock);
+	if (!shared->first_submit_sec)
+		shared->first_submit_sec = now_sec;
+	starting = now_sec - shared->first_submit_sec < NP_SHARED_STARTING_SEC;
+	pthread_mutex_unlock(&shared->lock);
+	return starting;
+}
+
+void np_shared_restart(struct np_shared *shared)
+{
+	pthread_mutex_lock(&shared->lock);
+	shared->first_submit_sec = 0;
+	pthread_mutex_unlock(&shared->lock);
+}
+
 void np_shared_set_busy(struct np_shared *shared, bool busy)
 {
 	pthread_mutex_lock(&shared->lock);

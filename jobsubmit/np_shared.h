@@ -184,6 +184,7 @@ struct np_shared {
 	/* CLOCK_MONOTONIC, when a submission was last allowed to start.
 	   slurmctld makes a job of it only after the callback has returned. */
 	double admitted_sec;
+	double first_submit_sec; /* CLOCK_MONOTONIC; 0: none so far */
 };
 
 /* conf is copied. Returns 0 or -ENOMEM. */
@@ -194,6 +195,16 @@ void np_shared_free(struct np_shared *shared);
 
 /* Replace the settings. */
 void np_shared_configure(struct np_shared *shared, const struct np_conf *conf);
+
+/*
+ * Whether slurmctld has just begun to accept submissions, so that a first
+ * decision is expected soon: a standby accepts none before it takes over. To be
+ * asked for each submission, with the time of CLOCK_MONOTONIC.
+ */
+#define NP_SHARED_STARTING_SEC 30
+bool np_shared_is_starting(struct np_shared *shared, double now_sec);
+/* The next submission is the first one again. */
+void np_shared_restart(struct np_shared *shared);
 
 void np_shared_set_busy(struct np_shared *shared, bool busy);
 /*
@@ -271,7 +282,7 @@ bool np_submit_app(const job_desc_msg_t *desc, char app[NP_APP_MAX + 1]);
 
 /*
  * Decide about a submission and write the decision into its description.
- * starting: slurmctld has just started, so no decision was made yet.
+ * starting: np_shared_is_starting().
  */
 void np_submit(struct np_shared *shared, job_desc_msg_t *desc, int64_t now_sec,
 	       bool starting);

@@ -19,6 +19,18 @@ static struct np_shared *new_shared(void)
 	return d;
 }
 
+T_TEST("a controller starts with its first submission, as after a takeover")
+{
+	struct np_shared *d = new_shared();
+
+	T_CHECK(np_shared_is_starting(d, 5000));
+	T_CHECK(np_shared_is_starting(d, 5000 + NP_SHARED_STARTING_SEC - 1));
+	T_CHECK(!np_shared_is_starting(d, 5000 + NP_SHARED_STARTING_SEC));
+	np_shared_restart(d);
+	T_CHECK(np_shared_is_starting(d, 9000));
+	np_shared_free(d);
+}
+
 T_TEST("what the thread sends is known while it does")
 {
 	const struct np_sending s = { 12, 0, NP_CHANGE_ALL, SOME_UID };
