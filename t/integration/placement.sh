@@ -237,6 +237,7 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 		Nodes=n6 Users=alice StartTime=now Duration=10 >/dev/null
 	is_ignored_with "it asks for nodes by name" -w n3
 	is_ignored_with "it runs in a reservation" --reservation=r
+	is_ignored_with "it has a deadline" --deadline=now+2days
 	is_ignored_with "placement cannot tell which nodes match its" -C "[old*1]"
 	a=$(inside sbatch --parsable -o /dev/null -J fft --netprofile=fft \
 		-N1 : -N1 --wrap 'sleep 1')
@@ -247,6 +248,14 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 	inside --user root scontrol delete ReservationName=r >/dev/null
 	inside --user root scontrol update NodeName=n[0-3] \
 		AvailableFeatures= ActiveFeatures= >/dev/null
+}
+
+# Slurm refuses it if it is held.  Not a step, whose line in the user's log would make the
+# user's directory in the store.
+test_a_job_that_must_start_at_once_is_not_held() {
+	full_of_ffts
+	inside salloc -Q -N1 -J fft --netprofile=fft --immediate true ||
+		fail "it did not start"
 }
 
 # With an fft on the second and the third leaf, OPTIONS: the job starts nevertheless.
