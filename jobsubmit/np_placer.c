@@ -17,7 +17,6 @@
 #include "np_clock.h"
 #include "np_ctl.h"
 #include "np_loader.h"
-#include "np_read.h"
 #include "np_store_reader.h"
 #include "np_text.h"
 #include "np_topo.h"
@@ -866,23 +865,15 @@ static void log_map_warning(struct np_placer *placer,
  * describes. The rails file is parsed by np_cluster_map_make(), and only if
  * something has changed.
  */
-static int append_rails(const struct np_conf *conf, char **topology,
-			struct np_err *err)
+static int append_rails(const struct np_conf *conf, const char *rails,
+			char **topology)
 {
-	char *rails = NULL, *extended;
-	size_t len;
-	int rc = 0;
+	char *extended;
 
-	if (*conf->rails)
-		np_read_file(conf->rails, NP_RAILS_MAX_BYTES, &rails, &len,
-			     err);
 	if (asprintf(&extended, "%s" NP_TOPO_RAILS "%s\n%s\n%s",
 		     *topology ? *topology : "", conf->net_devices, conf->rails,
 		     rails ? rails : "") < 0)
-		rc = -ENOMEM;
-	free(rails);
-	if (rc)
-		return rc;
+		return -ENOMEM;
 	free(*topology);
 	*topology = extended;
 	return 0;
@@ -930,7 +921,6 @@ static int read_cluster(struct np_placer *placer, struct pass *pass,
 {
 	const struct np_conf *conf = &placer->settings.conf;
 	int64_t before_sec = time(NULL), now_sec;
-	struct np_err rails = NP_ERR_INIT;
 	struct np_cluster_map *map;
 	int rc = np_ctld_info_load(&pass->info, err);
 
@@ -938,7 +928,8 @@ static int read_cluster(struct np_placer *placer, struct pass *pass,
 	   lost: holds must not be over before they are written. */
 	now_sec = time(NULL);
 	if (!rc)
-		rc = append_rails(conf, &pass->info.topology, &rails);
+		rc = append_rails(conf, pass->known.rails,
+				  &pass->info.topology);
 	if (rc)
 		return rc;
 	rc = np_cluster_map_make(placer->map, pass->info.nodes,
@@ -949,7 +940,7 @@ static int read_cluster(struct np_placer *placer, struct pass *pass,
 	np_cluster_map_unref(placer->map);
 	placer->map = map;
 	log_map_warning(placer, map);
-	report_rails(&rails, &pass->trouble);
+	report_rails(pass->known.rails_error, &pass->trouble);
 	report_rails(&map->rails_error, &pass->trouble);
 	if (!map->leaves->n && !pass->trouble.text[0])
 		np_errf(&pass->trouble, -ENODATA,

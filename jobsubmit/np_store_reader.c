@@ -15,8 +15,10 @@
 #include "np_array.h"
 #include "np_clock.h"
 #include "np_ctl.h"
+#include "np_read.h"
 #include "np_snapshot.h"
 #include "np_thread.h"
+#include "np_topo.h"
 
 /* ---- Accounting ---- */
 
@@ -762,8 +764,9 @@ struct reading {
 	double budget_sec;
 	np_store_warn_f *warn;
 	struct np_known known;
+	char *rails; /* known.rails */
 	int rc;
-	struct np_err trouble, err;
+	struct np_err trouble, err, rails_error;
 };
 
 struct np_store_reader {
@@ -776,8 +779,10 @@ struct np_store_reader {
 	mode_t mode; /* file permissions in the store; 0: not checked yet */
 
 	bool renew; /* the configuration changed, so open a new catalog */
-	char store[PATH_MAX];
-	struct np_known known; /* of the last read */
+	char store[PATH_MAX], rails_path[PATH_MAX]; /* rails_path "": none */
+	struct np_known known;			    /* of the last read */
+	char *rails;				    /* known.rails */
+	struct np_err rails_error;
 	char fabric[256];
 	bool forgotten; /* all profiles count as unknown */
 };
@@ -819,6 +824,7 @@ static void free_reader(void *arg)
 
 	np_catalog_free(reader->catalog);
 	np_accounting_free(reader->accounting);
+	free(reader->rails);
 	free(reader);
 }
 
@@ -851,6 +857,7 @@ int np_store_reader_open(struct np_store_reader *reader,
 			 struct np_err *err)
 {
 	strcpy(reader->store, conf->store);
+	strcpy(reader->rails_path, conf->rails);
 	return np_catalog_new(conf->store, cluster, &conf->place,
 			      &reader->catalog, err);
 }
@@ -868,7 +875,11 @@ static void read_store(void *arg)
 	struct np_store_reader *reader = arg;
 	struct reading *reading = &reader->reading;
 	bool changed;
+	size_t len;
 
+	if (*reader->rails_path)
+		np_read_file(reader->rails_path, NP_RAILS_MAX_BYTES,
+			     &reading->rails, &len, &reading->rails_error);
 	np_catalog_refresh(reader->catalog, reading->budget_sec, reading->warn,
 			   NULL, &changed, &reading->known.more,
 			   &reading->trouble);
@@ -884,6 +895,8 @@ static void drop_reading(void *arg)
 	struct np_store_reader *reader = arg;
 
 	np_known_free(&reader->reading.known);
+	free(reader->reading.rails);
+	reader->reading.rails = NULL;
 }
 
 /* Replace the known profiles by the results of a read. */
@@ -898,6 +911,10 @@ static int adopt_reading(struct np_store_reader *reader)
 	np_known_free(&reader->known);
 	reader->known = reading->known;
 	reading->known = (struct np_known){ NULL };
+	free(reader->rails);
+	reader->rails = reading->rails;
+	reading->rails = NULL;
+	reader->rails_error = reading->rails_error;
 	reader->forgotten = false;
 	snprintf(reader->fabric, sizeof(reader->fabric), "%s",
 		 np_catalog_fabric(reader->catalog));
@@ -975,6 +992,8 @@ int np_store_reader_read(struct np_store_reader *reader, double budget_sec,
 	out->table = np_slowdowns_ref(reader->known.table);
 	out->index = np_app_index_ref(reader->known.index);
 	out->fabric = reader->fabric;
+	out->rails = reader->rails;
+	out->rails_error = &reader->rails_error;
 	return 0;
 }
 

@@ -3,10 +3,10 @@
  * results there, with a deadline.
  *
  * A worker thread reads and writes, so that placement is not delayed by a store
- * that hangs, as NFS does without its server. Placement then continues with the
- * profiles read last. If the store does not answer for a long time, all
- * profiles become unknown, and placement undoes its changes to jobs. Apart from
- * the worker, only the placement thread may call the functions below.
+ * or a file of Rails that hangs, as on NFS without its server. Placement then
+ * continues with what was read last. If the store does not answer for a long
+ * time, all profiles become unknown, and placement undoes its changes to jobs.
+ * Apart from the worker, only the placement thread may call the functions below.
  */
 #ifndef NP_STORE_READER_H
 #define NP_STORE_READER_H
@@ -91,12 +91,18 @@ int np_store_reader_open(struct np_store_reader *reader,
 bool np_store_reader_expect_job(struct np_store_reader *reader, const char *app,
 				uint32_t uid);
 
-/* Profiles read from the store; np_known_free() drops the references. */
+/*
+ * Profiles read from the store, and the file of Rails, which may be on the same
+ * file system. np_known_free() drops the references; the other pointers are
+ * valid until the next read.
+ */
 struct np_known {
 	struct np_slowdowns *table;
 	struct np_app_index *index;
-	const char *fabric; /* np_catalog_fabric(); valid until the next read */
-	bool more;	    /* there are more profiles to read */
+	const char *fabric; /* np_catalog_fabric() */
+	const char *rails;  /* text of the file; NULL: none, or unreadable */
+	const struct np_err *rails_error; /* why it is unreadable, or "" */
+	bool more;			  /* there are more profiles to read */
 };
 void np_known_free(struct np_known *known);
 

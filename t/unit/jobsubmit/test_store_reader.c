@@ -117,6 +117,43 @@ T_TEST("what was read holds while the store hangs")
 	stop();
 }
 
+/* NULL: none. */
+static bool has_rails(const char *text)
+{
+	double end = np_mono_sec() + LONG_SEC;
+
+	do {
+		if (!look() &&
+		    (text ? w.known.rails && !strcmp(w.known.rails, text) :
+			    !w.known.rails))
+			return true;
+		usleep(10000);
+	} while (np_mono_sec() < end);
+	return false;
+}
+
+T_TEST("the file of Rails, also while the store hangs")
+{
+	start(LONG_SEC, LONG_SEC);
+	snprintf(w.conf.rails, sizeof(w.conf.rails), "%.900s/rails",
+		 w.conf.store);
+	sh("echo one >rails");
+	np_store_reader_renew(w.reader);
+	T_CHECK(np_store_reader_is_new(w.reader) &&
+		!np_store_reader_open(w.reader, &w.conf, "hpc", NULL));
+	T_CHECK(has_rails("one\n"));
+	hang();
+	sh("echo two >rails");
+	for (int i = 0; i < 2; i++)
+		T_CHECK(!look() && w.known.rails &&
+			!strcmp(w.known.rails, "one\n"));
+	T_CHECK(gets_well() && has_rails("two\n") &&
+		!w.known.rails_error->text[0]);
+	sh("rm rails");
+	T_CHECK(has_rails(NULL) && w.known.rails_error->text[0]);
+	stop();
+}
+
 T_TEST("that it hangs is reported after a while")
 {
 	start(.01, LONG_SEC);
