@@ -963,16 +963,11 @@ static bool is_urgent(const job_desc_msg_t *desc)
 	       np_zero_if_unset16(desc->immediate);
 }
 
-/* Derive the flags for the snapshot from the description. */
-static unsigned snapshot_flags(const job_desc_msg_t *desc,
-			       const struct np_cluster_map *map, int partition)
+/* Derive flags of struct np_job from the description alone. */
+static unsigned request_flags(const job_desc_msg_t *desc)
 {
 	unsigned flags = 0;
 
-	if (desc->shared != JOB_SHARED_NONE &&
-	    desc->shared != JOB_SHARED_TOPO &&
-	    map->part[partition].shares_nodes)
-		flags |= NP_JOB_SHARES_NODES;
 	if (desc->req_nodes && *desc->req_nodes)
 		flags |= NP_JOB_NODELIST;
 	if (desc->reservation && *desc->reservation)
@@ -982,6 +977,17 @@ static unsigned snapshot_flags(const job_desc_msg_t *desc,
 	if (is_urgent(desc))
 		flags |= NP_JOB_URGENT;
 	return flags;
+}
+
+/* Derive the flags for the snapshot. */
+static unsigned snapshot_flags(const job_desc_msg_t *desc,
+			       const struct np_cluster_map *map, int partition)
+{
+	bool shares = desc->shared != JOB_SHARED_NONE &&
+		      desc->shared != JOB_SHARED_TOPO &&
+		      map->part[partition].shares_nodes;
+
+	return request_flags(desc) | (shares ? NP_JOB_SHARES_NODES : 0);
 }
 
 /*
@@ -1245,14 +1251,18 @@ static bool can_annotate(const job_desc_msg_t *desc)
 	       !(desc->exc_nodes && strpbrk(desc->exc_nodes, "{}"));
 }
 
-/* Without a valid decision, hold the job if one is expected soon. */
+/*
+ * Without a valid decision, hold the job if one is expected soon, unless that
+ * would ignore it.
+ */
 static void submit_without_decision(struct submission *submission,
 				    bool starting)
 {
 	struct np_outcome outcome = { .action = NP_ACT_NONE };
 
 	if (starting && submission->mode == NP_MODE_ENFORCE &&
-	    !is_urgent(submission->desc) && can_annotate(submission->desc)) {
+	    !(request_flags(submission->desc) & IGNORED_FLAGS) &&
+	    can_annotate(submission->desc)) {
 		outcome.action = NP_ACT_HOLD;
 		outcome.until_sec = submission->now_sec + HOLD_SEC;
 		set_message(
