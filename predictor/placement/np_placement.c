@@ -4446,6 +4446,13 @@ static void find_cause(const struct np_classes *classes, uint32_t class,
 		}
 }
 
+/*
+ * Length of one hold of a job that cannot start by itself, if max_hold_sec is
+ * not shorter. It is renewed seldom, as there may be many such jobs; but it may
+ * last as long if no more decisions are made.
+ */
+#define WAITING_STEP_SEC 3600
+
 /* End of a hold, seconds since the epoch. */
 static int64_t end_of_hold(const struct np_policy *policy,
 			   const struct np_job *job, double held_sec,
@@ -4456,9 +4463,11 @@ static int64_t end_of_hold(const struct np_policy *policy,
 	bool waiting = job->state == NP_JOB_WAITING ||
 		       job->eligible_sec > now_sec;
 	double left = policy->max_hold_sec - (waiting ? 0 : held_sec);
-	double step = waiting ? policy->max_hold_sec : policy->hold_step_sec;
+	double step = policy->hold_step_sec;
 	int64_t end, last;
 
+	if (waiting)
+		step = fmax(step, fmin(policy->max_hold_sec, WAITING_STEP_SEC));
 	if (left < 1)
 		left = 1;
 	last = now_sec + (int64_t)ceil(left);

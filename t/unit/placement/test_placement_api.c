@@ -391,6 +391,9 @@ static const struct {
 	  "job 1 X 2 waiting prior=hold:3000", 3000 },
 	{ "no longer than one step once it can start",
 	  "job 1 X 2 prior=hold:3000", 1060 },
+	{ "an hour at most, for one that cannot start by itself",
+	  "job 1 X 2 waiting; hold 86400", 4600 },
+	{ "or MaxDefer, if that is less", "job 1 X 2 waiting; hold 600", 1600 },
 };
 
 T_TEST("a hold ends soon, and in time")
