@@ -46,15 +46,8 @@
 #define LAST_SAVE_MS 200   /* less than srun waits for "saved" */
 
 #define SAVE_EVERY_SEC 10.0
-#define SILENT_SEC 30.0 /* a store that is silent longer is logged */
-/*
- * Neighbours are queried first after NEIGHBOURS_FIRST_SEC. The next query
- * comes after NEIGHBOURS_EVERY_SEC, which is less than Slurm's MinJobAge of
- * 300, or after NEIGHBOURS_PART of the run so far, if that is more.
- */
-#define NEIGHBOURS_FIRST_SEC 3.0
-#define NEIGHBOURS_EVERY_SEC 60.0
-#define NEIGHBOURS_PART 0.25
+#define SILENT_SEC 30.0		 /* a store that is silent longer is logged */
+#define NEIGHBOURS_FIRST_SEC 3.0 /* after which neighbours are queried first */
 /*
  * Memory for the list of jobs: 10,000, which is slurmctld's default limit, of 2
  * to 3 KB each.
@@ -697,14 +690,11 @@ static int begin(struct collector *collector, struct np_err *err)
 	return rc;
 }
 
-/*
- * Neighbours change. Query them less often as the run gets longer, so that
- * there are few queries.
- */
+/* Query the neighbours, which change. */
 static void query_neighbours(struct collector *collector)
 {
 	struct np_err err = NP_ERR_INIT;
-	double so_far = np_mono_sec() - collector->start_sec;
+	double begin_sec = np_mono_sec(), end_sec;
 
 	collector->neighbours_known = false;
 	if (np_memory_short(&collector->memory, NEIGHBOURS_BYTES, err.text))
@@ -719,9 +709,11 @@ static void query_neighbours(struct collector *collector)
 			       "neighbours are not known: %s", err.text);
 	else
 		collector->neighbours_known = true;
+	end_sec = np_mono_sec();
 	collector->next_neighbours_sec =
-		np_mono_sec() +
-		fmax(NEIGHBOURS_EVERY_SEC, NEIGHBOURS_PART * so_far);
+		end_sec +
+		np_neighbours_pause_sec(begin_sec - collector->start_sec,
+					end_sec - begin_sec);
 }
 
 /* Return whether srun waits for the load level. */

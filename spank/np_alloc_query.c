@@ -972,6 +972,20 @@ void np_step_nodes_free(struct np_step_nodes *nodes)
 
 /* ---- neighbours ---- */
 
+/*
+ * Pause between two queries: at least MIN_PAUSE_SEC, which is less than Slurm's
+ * MinJobAge of 300 s, so that it still knows all jobs that have ended meanwhile.
+ */
+#define MIN_PAUSE_SEC 60.0
+#define PAUSE_PER_RUN 0.25
+#define PAUSE_PER_QUERY 300.0
+
+double np_neighbours_pause_sec(double run_sec, double took_sec)
+{
+	return fmax(fmax(MIN_PAUSE_SEC, PAUSE_PER_RUN * run_sec),
+		    PAUSE_PER_QUERY * took_sec);
+}
+
 /* Slurm's times are whole seconds: a shorter overlap may be none at all. */
 #define LEAST_OVERLAP_SEC 1.0
 

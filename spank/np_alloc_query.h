@@ -185,6 +185,14 @@ int np_neighbours_query(const struct np_leaf_index *leaves,
 			uint32_t het_job_id, struct np_record *record,
 			struct np_err *err);
 
+/*
+ * How long to wait until the next query, in seconds, if the step has run for
+ * run_sec, and the last query took took_sec: more and more, so that a run makes
+ * few queries, and much longer than slurmctld needs for one, as the steps of
+ * many jobs may make queries.
+ */
+double np_neighbours_pause_sec(double run_sec, double took_sec);
+
 /* The rest is called by np_neighbours_query(), and by unit tests. */
 
 struct np_neighbours {

@@ -121,6 +121,24 @@ T_TEST("a full list ends the search, with one note")
 	end(&g);
 }
 
+static const struct {
+	const char *name;
+	double run_sec, took_sec, pause_sec;
+} pauses[] = {
+	{ "at first", 3, 0.01, 60 },
+	{ "of a long run", 3600, 0.01, 900 },
+	{ "where slurmctld takes long", 3, 2, 600 },
+	{ "and the run is long", 7200, 2, 1800 },
+};
+
+T_TEST("the pause until neighbours are queried again")
+{
+	T_EACH(r, pauses)
+		T_ROW(r->name,
+		      t_close(np_neighbours_pause_sec(r->run_sec, r->took_sec),
+			      r->pause_sec, 1e-9));
+}
+
 T_TEST("nodes that cannot be distinguished are reported")
 {
 	struct np_candidate c = { 7, NP_NO_VALUE, "n[0-40000],m[0-40000]", 70 };
