@@ -691,15 +691,33 @@ static const struct {
 	  "10! 10! 10! 10 11", "x netprof{user=n9 ours=n[0-3] held=0} y", 3 },
 };
 
-T_TEST("a change by somebody who is not known to be allowed it is kept")
+static void set_up_owners(void)
+{
+	struct np_owner *o = calloc(2, sizeof(*o));
+
+	set_up();
+	o[0] = (struct np_owner){ .id = 10, .uid = SOME_UID };
+	o[1] = (struct np_owner){ .id = 11, .uid = SOME_UID };
+	np_shared_set_owners(c.shared, o, 2);
+}
+
+T_TEST("a job that moves is checked against what the first pass wrote")
+{
+	set_up_owners();
+	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
+	some_exclude(&c.slurm, job_of(10), "n[4-15]");
+	c.before = stranger_asks;
+	make_pass(MAX, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10! 10! 10! 10 11 10! 10! 10! 10"));
+	T_CHECK(c.checks == 6 && some_same(job_of(10)->admin_comment,
+					   "netprof{ours=n[0-3] held=0}"));
+	tear_down();
+}
+
+T_TEST("a change by somebody who may not be allowed to make it is kept")
 {
 	T_EACH(r, doubtful) {
-		struct np_owner *o = calloc(2, sizeof(*o));
-
-		set_up();
-		o[0] = (struct np_owner){ .id = 10, .uid = SOME_UID };
-		o[1] = (struct np_owner){ .id = 11, .uid = SOME_UID };
-		np_shared_set_owners(c.shared, o, 2);
+		set_up_owners();
 		c.before = r->before;
 		make_pass(MAX, yes, r->meanwhile);
 		T_ROW(r->name, !strcmp(c.log, r->log));
