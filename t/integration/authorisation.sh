@@ -12,7 +12,8 @@ here() {
 	NETPROF_CONF=$CONF "$BUILD/netprof" "$@"
 }
 
-# Replace the line that authorises all users for all names.
+# Replace the line that authorises all users for all names.  All profiles are read again, so
+# that those given before are known.
 rules() { # LINE...
 	configure Claim= "$@"
 }
@@ -81,15 +82,15 @@ test_a_sensitive_name_clears_no_leaf_for_unauthorised_users() {
 }
 
 test_own_runs_that_contradict_a_profile_deny_its_name() {
-	rules
 	give_private fft halo
+	rules
 	bob_does_not_wait "bob waits for what alice measured otherwise"
 	denial_is_reported "own runs contradict it: mean latency 33.3 us, published 147 us"
 }
 
 test_own_runs_that_agree_with_a_profile_authorise_its_name() {
-	rules
 	give_private fft
+	rules
 	bob_waits_for_alice
 	[ -z "$(said 'may not use the profile name')" ] || fail "$(said 'may not use the profile name')"
 }
