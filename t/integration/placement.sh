@@ -338,17 +338,22 @@ same_advice() {
 		fail "$1: $(diff "$TMPDIR/advice" "$TMPDIR/act")"
 }
 
+# A block on these nodes has started, and decisions know it: those that are compared depend on
+# which nodes are free.
+blocked() { # OPTIONS of sbatch
+	wait_for state_is "$(block "$@")" RUNNING
+	slack
+}
+
 test_advise_logs_what_enforce_would_do_and_changes_nothing() {
 	full_of_ffts
-	block -N4 -w n0,n2,n4,n6 >/dev/null
+	blocked -N4 -w n0,n2,n4,n6
 	same_advice "nowhere to go"
 	cancel "${FFTS[2]}"
-	block -N1 -w n5 >/dev/null
-	slack
+	blocked -N1 -w n5
 	same_advice "one leaf is open"
 	cancel "${FFTS[0]}" "${FFTS[1]}" "${FFTS[3]}"
-	block -N3 -w n1,n3,n7 >/dev/null
-	slack
+	blocked -N3 -w n1,n3,n7
 	same_advice "an array" --array=1-2
 }
 
