@@ -353,6 +353,11 @@ are_settled() { # COMMENT
 		grep -q "AdminComment=${1}netprof{.*ours="
 }
 
+# The held job is held for that much longer.
+is_held_for() { # SECONDS
+	(($(when "${JOBS[2]}" EligibleTime) > EPOCHSECONDS + $1))
+}
+
 test_release_removes_what_the_plugin_wrote() {
 	local begin own from
 
@@ -372,6 +377,9 @@ test_release_removes_what_the_plugin_wrote() {
 	inside --user root scontrol update JobId="${JOBS[1]}" \
 		AdminComment="the site's own"
 	wait_for are_settled "the site's own "
+	# A hold of ten intervals does not end by itself before it is released.
+	echo PlacementInterval=60s >>"$CONF"
+	wait_for is_held_for 300
 	sed -i 's/^JobSubmitPlugins=.*//' "$(rundir)/etc/slurm/slurm.conf"
 	cluster restart-ctl
 	# As Slurm 25.11 does with a topology.yaml, if the program is not its own.
