@@ -211,6 +211,7 @@ run_transfers() { # RUNS in accounting afterwards
 	wait_for ended_in_accounting "$1" --name=victim
 	inside --user bob -- scancel -u bob
 	wait_for prints_nothing inside squeue -h -n loud,harmless
+	wait_for ended_in_accounting $(($1 / 5)) --name=loud,harmless
 }
 
 # Neither of the two was measured.  The truth is the difference of the run times on the
