@@ -2,6 +2,8 @@
 # cancelled while their steps begin.
 # shellcheck source=t/width.lib
 . "$ROOT/t/width.lib"
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
 
 SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD")
 LIMIT_SEC=600
@@ -21,6 +23,7 @@ test_wide_flagged_steps_end_like_unflagged_ones() {
 		$7 == "-"' "$TMPDIR/results")
 	[ -z "$bad" ] || fail "failed launches: $bad"
 	equal "results" "$(grep -c ' [-f] ' "$TMPDIR/results")" 24
+	wait_for settled
 	width_unrecorded "$TMPDIR/results" | grep -q 'missing 0$' ||
 		fail "$(width_unrecorded "$TMPDIR/results" 2>&1)"
 	wait_for none_completes
