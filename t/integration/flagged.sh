@@ -202,7 +202,7 @@ test_a_program_killed_by_the_end_of_its_script_has_failed() {
 }
 
 test_the_exit_code_of_mpi_daemons_is_not_that_of_the_program() {
-	script orted "$PROBED 20" 'exit 1'
+	script orted "$ALL_PROBED 20" 'exit 1'
 	batch -J daemons -N3 -n3 --netprofile --wrap \
 		'chmod +x ~/orted; ! srun -x $SLURMD_NODENAME -N2 -n2 ~/orted'
 	expect daemons 'length == 1 and .[0].state == "complete" and
@@ -375,8 +375,8 @@ test_the_program_has_no_child_and_no_open_file_of_netprof() {
 }
 
 test_probes_end_with_the_tasks_of_the_step() {
-	alice "srun -N4 -n8 --ntasks-per-node=2 --netprofile=both-tasks sh -c \
-		'[ \$SLURM_LOCALID = 0 ] || $PROBED 25'"
+	alice "rm -f both.over; srun -N4 -n8 --ntasks-per-node=2 --netprofile=both-tasks sh -c \
+		'[ \$SLURM_LOCALID = 0 ] || { $PROBED 25 both.over; touch both.over; }'"
 	wait_for no_probe_runs n0
 	# until the last of the tasks ends, not the first
 	expect both-tasks '.[0] | .state == "complete" and
