@@ -44,6 +44,8 @@
 #define FIRST_SAVE_MS 1000 /* for the store to refuse records */
 #define SELECT_MS 3000	   /* for the choice of a level, with srun waiting */
 #define LAST_SAVE_MS 200   /* less than srun waits for "saved" */
+/* A saver may end just as the collector connects; then there is another one. */
+#define SAVER_ATTEMPTS 2
 
 #define SAVE_EVERY_SEC 10.0
 #define SILENT_SEC 30.0		 /* a store that is silent longer is logged */
@@ -611,15 +613,19 @@ static int request_level(struct collector *collector, struct np_err *err)
 	double share = collector->nodes.scope == NP_SCOPE_LEAF ?
 			       collector->conf.calibrate_share :
 			       0;
-	int rc;
+	int rc, attempts = SAVER_ATTEMPTS;
 
 	collector->record->end = observed_until(collector);
 	collector->record->intervals_nodes = (uint32_t)collector->nodes.level.n;
-	rc = saver_select(&collector->saver, collector->record,
-			  np_step_nodes_scope(&collector->nodes),
-			  collector->nodes.level_nodes, share, np_date_sec(),
-			  err);
-	return rc ? rc : saver_wait(&collector->saver, SELECT_MS, err);
+	do {
+		rc = saver_select(&collector->saver, collector->record,
+				  np_step_nodes_scope(&collector->nodes),
+				  collector->nodes.level_nodes, share,
+				  np_date_sec(), err);
+		if (!rc)
+			rc = saver_wait(&collector->saver, SELECT_MS, err);
+	} while (rc == -EPIPE && --attempts);
+	return rc;
 }
 
 /*
@@ -656,14 +662,16 @@ static void select_level(struct collector *collector)
 /* Save for the first time: what cannot be stored is not measured. */
 static int save_first(struct collector *collector, struct np_err *err)
 {
-	int rc;
+	int rc, attempts = SAVER_ATTEMPTS;
 
 	collector->record->end = observed_until(collector);
 	collector->unanswered_sec = np_mono_sec();
 	collector->next_save_sec = collector->unanswered_sec + SAVE_EVERY_SEC;
-	rc = saver_save(&collector->saver, collector->record, err);
-	if (!rc)
-		rc = saver_wait(&collector->saver, FIRST_SAVE_MS, err);
+	do {
+		rc = saver_save(&collector->saver, collector->record, err);
+		if (!rc)
+			rc = saver_wait(&collector->saver, FIRST_SAVE_MS, err);
+	} while (rc == -EPIPE && --attempts);
 	return rc == -ETIMEDOUT ? 0 : rc; /* the store may only be slow */
 }
 

@@ -927,8 +927,11 @@ static void report_slow(struct saver *saver)
 
 /* ---- the program ---- */
 
-/* Accept a connection. Without a free descriptor it stays in the backlog. */
-static void accept_client(struct saver *saver)
+/*
+ * Accept a connection. Without a free descriptor it stays in the backlog.
+ * Returns whether there was one.
+ */
+static bool accept_client(struct saver *saver)
 {
 	const struct timespec nap = { .tv_nsec = ACCEPT_PAUSE_NS };
 	int fd = accept4(saver->listen, NULL, NULL,
@@ -938,6 +941,23 @@ static void accept_client(struct saver *saver)
 		connect_client(saver, fd);
 	else if (errno == EMFILE || errno == ENFILE)
 		nanosleep(&nap, NULL);
+	return fd >= 0;
+}
+
+/*
+ * Do not listen any more, because nothing is left to do. Connections that are
+ * in the backlog by now are accepted. Later ones are refused, so that their
+ * clients start another saver.
+ */
+static void stop_listening(struct saver *saver)
+{
+	if (saver->listen < 0)
+		return;
+	shutdown(saver->listen, SHUT_RD);
+	while (accept_client(saver))
+		;
+	close(saver->listen);
+	saver->listen = -1;
 }
 
 /* Do not listen any more: slurmd has ended, and another saver listens. */
@@ -953,6 +973,14 @@ static bool has_work(const struct saver *saver)
 {
 	return saver->queue.first ||
 	       (saver->own ? saver->n_connections > 0 : saver->control >= 0);
+}
+
+/* Whether the saver has work, perhaps of clients that have just connected. */
+static bool is_needed(struct saver *saver)
+{
+	if (!has_work(saver))
+		stop_listening(saver);
+	return has_work(saver);
 }
 
 static void poll_all(struct saver *saver)
@@ -1035,7 +1063,7 @@ int main(int argc, char **argv)
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for a worker that cannot
 				   * end */
 	open_sockets(&saver);
-	while (has_work(&saver)) {
+	while (is_needed(&saver)) {
 		while ((request = np_saver_queue_next(&saver.queue)))
 			start_work(&saver, request);
 		poll_all(&saver);

@@ -146,6 +146,42 @@ test_socket_names_taken_by_another_user_are_reported() {
 	wait
 }
 
+# The saver of a login host ends with its last connection.  A client that connects just then is
+# refused, and starts another saver, or gets its reply.
+test_a_saver_that_ends_loses_no_request() {
+	inside -- perl -MSocket -e '
+		$SIG{CHLD} = $SIG{PIPE} = "IGNORE";
+		alarm 240;
+		sub start {
+			socketpair my $end, my $other, AF_UNIX, SOCK_STREAM, 0 or die;
+			return $end if fork;
+			open STDIN, "<&", $other or die;
+			exec $ARGV[0], "--own" or die;
+		}
+		sub client {
+			for my $i (0 .. 3) {
+				socket my $s, AF_UNIX, SOCK_STREAM, 0 or die;
+				return $s if connect $s,
+					pack "S a*", AF_UNIX, "\0netprof/saver/$ARGV[1]/$i";
+			}
+			return;
+		}
+		sub gets_reply { # to CHECK, request 1, whether a directory answers
+			my ($s) = @_;
+			syswrite $s, pack "L4 a*", 0x6e707331, 4, 1, 2, "/\0";
+			return sysread $s, my $head, 16;
+		}
+		my ($lost, $refused, $s) = (0, 0, start());
+		for (1 .. 300) {
+			gets_reply($s) or $lost++;
+			undef $s; # its last connection
+			select undef, undef, undef, rand 3e-4;
+			$s = client() or $refused++, $s = start();
+		}
+		print "$lost lost, $refused refused\n";
+		exit($lost || !$refused)' "$(rundir)/build/netprof-saver" 20001
+}
+
 test_pmix_plugin_missing() {
 	local so JOB="sh -c '$PROBED 15; echo ok; exit 7'"
 
