@@ -729,13 +729,15 @@ void np_worker_free(struct np_worker *worker, void (*at_end)(void *arg),
 bool np_worker_do(struct np_worker *worker, const struct np_work *work,
 		  double sec)
 {
+	/* First: when the time is up, the work has taken as long. */
+	double since_sec = np_mono_sec();
 	struct timespec until = np_mono_after(sec);
 	bool done;
 
 	pthread_mutex_lock(&worker->lock);
 	worker->work = *work;
 	worker->has_work = true;
-	worker->since_sec = np_mono_sec();
+	worker->since_sec = since_sec;
 	pthread_cond_broadcast(&worker->cond);
 	while (worker->has_work &&
 	       !pthread_cond_clockwait(&worker->cond, &worker->lock,
