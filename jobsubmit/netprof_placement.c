@@ -16,6 +16,7 @@
 #include "np_placer.h"
 #include "np_plugin.h"
 #include "np_shared.h"
+#include "np_store_reader.h"
 #include "np_thread.h"
 
 #define STOP_WAIT_SEC 0.1 /* how long fini() waits for the thread */
@@ -58,7 +59,7 @@ static void run_passes(unsigned n_init)
 	struct np_placer *placer;
 	struct np_placer_next next;
 
-	if (np_placer_new(shared, &placer)) {
+	if (np_placer_new(shared, &NP_DEADLINES, &placer)) {
 		np_ctl_error("out of memory: placement is off");
 		return;
 	}

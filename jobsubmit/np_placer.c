@@ -695,7 +695,8 @@ struct pass {
 	struct np_err trouble; /* trouble that does not prevent a decision */
 };
 
-int np_placer_new(struct np_shared *shared, struct np_placer **out)
+int np_placer_new(struct np_shared *shared,
+		  const struct np_deadlines *deadlines, struct np_placer **out)
 {
 	struct np_placer *placer = calloc(1, sizeof(*placer));
 
@@ -704,7 +705,7 @@ int np_placer_new(struct np_shared *shared, struct np_placer **out)
 	placer->shared = shared;
 	np_settings_init(&placer->settings);
 	if (np_job_cache_new(&placer->cache) ||
-	    np_store_reader_new(&NP_DEADLINES, &placer->store)) {
+	    np_store_reader_new(deadlines, &placer->store)) {
 		np_placer_free(placer);
 		return -ENOMEM;
 	}

@@ -19,9 +19,14 @@
 #include "np_state.h"
 
 struct np_placer;
+struct np_deadlines;
 
-/* shared is borrowed. Returns 0 or -ENOMEM. */
-int np_placer_new(struct np_shared *shared, struct np_placer **out);
+/*
+ * shared is borrowed. deadlines: how long a pass waits for the store. Returns 0
+ * or -ENOMEM.
+ */
+int np_placer_new(struct np_shared *shared,
+		  const struct np_deadlines *deadlines, struct np_placer **out);
 void np_placer_free(struct np_placer *placer); /* NULL is allowed */
 
 /* When to start the next pass. */

@@ -3,6 +3,7 @@
 #include "np_ctl.h"
 #include "np_placer.h"
 #include "some_clock.h"
+#include "np_store_reader.h"
 #include "some_slurm.h"
 
 #include <math.h>
@@ -141,10 +142,13 @@ static void look(void)
 	np_placer_run(w.placer, go_on, NULL, &w.next);
 }
 
+/* With a slow disk a pass is over when all is read and written. */
 static void new_cycle(void)
 {
+	static const struct np_deadlines patient = { 60, 60, 600 };
+
 	np_placer_free(w.placer);
-	T_CHECK(!np_placer_new(w.shared, &w.placer));
+	T_CHECK(!np_placer_new(w.shared, &patient, &w.placer));
 }
 
 static void start(void)
