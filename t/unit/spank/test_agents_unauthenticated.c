@@ -158,12 +158,14 @@ T_TEST("of a flood of connections some are read each second, and agents are")
 	T_CHECK(np_registry_poll(w.p, p) == 1 && p[0].fd < 0);
 	member = connect_client(&w);
 	send_text(member, G " probe 7 n7\n");
-	for (int i = 0; i < 6 && !np_registry_size(w.p); i++) {
+	for (int i = 0; i < 5; i++) {
 		nap();
 		serve(&w);
 		w.now_sec += 0.5;
 	}
-	T_CHECK(!is_shut(member) && np_registry_size(w.p) == 1);
+	/* The kernel may deliver it later than all others. */
+	UNTIL(&w, np_registry_size(w.p) == 1);
+	T_CHECK(!is_shut(member));
 	for (size_t i = 0; i < MANY; i++)
 		close(fd[i]);
 	close(member);
