@@ -222,10 +222,13 @@ cmd_start_node() { # PLACE
 }
 
 start_and_wait() { # PLACE
+	local before=
 	[ "$1" != dbd ] || in_place dbd pgrep -x mariadbd >/dev/null || start_database
+	[[ $1 != n* ]] || before=$(registration "$1") || :
 	start_daemon "$1"
 	case $1 in
-	n*) wait_until nodes_ready "$1" || die "$1 does not register" ;;
+	n*)	wait_until has_registered "$1" "$before" && wait_until nodes_ready "$1" ||
+			die "$1 does not register" ;;
 	dbd) wait_until dbd_answers || die "slurmdbd does not answer" ;;
 	*) wait_until ctl_answers || die "slurmctld does not answer" ;;
 	esac

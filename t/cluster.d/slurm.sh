@@ -403,6 +403,18 @@ dbd_answers() {
 	in_place dbd timeout 20 sacctmgr -n show cluster >/dev/null 2>&1
 }
 
+# When the slurmd started that registered last.
+registration() { # NODE
+	in_place ctl timeout 20 scontrol -o show node "$1" 2>/dev/null |
+		grep -o 'SlurmdStartTime=[^ ]*'
+}
+
+# slurmctld takes a node for ready that was lost a moment ago, until its slurmd registers.
+has_registered() { # NODE BEFORE: another one than then
+	local now
+	now=$(registration "$1") && [ "$now" != "$2" ] && [ "${now#*=}" != None ]
+}
+
 nodes_ready() { # NODE...: all of them, no matter how busy
 	local bad
 	bad=$(in_place ctl timeout 20 sinfo -h -N -n "$(IFS=,; echo "$*")" -o '%T') || return 1
