@@ -187,7 +187,7 @@ delay_on() { # NODE MICROSECONDS
 	in_place_net "$1" make_late
 	in_place "$1" setsid "$LIB/late" late "$2" </dev/null >>"$RUNDIR/log/late.$1.log" 2>&1 &
 	disown
-	wait_until late_runs "$1" || die "no delay on $1: $(tail -n 1 "$RUNDIR/log/late.$1.log")"
+	wait_until late_has_device "$1" || die "no delay on $1: $(tail -n 1 "$RUNDIR/log/late.$1.log")"
 	in_place_net "$1" redirect_to_late
 }
 
@@ -195,8 +195,9 @@ delay_off() { # NODE
 	in_place_net "$1" remove_late
 }
 
-late_runs() { # NODE
-	in_place "$1" pgrep -x late >/dev/null
+# A program that runs may have yet to open the device, or may be the one of an earlier delay.
+late_has_device() { # NODE
+	[ "$(in_place "$1" cat /sys/class/net/late/carrier 2>/dev/null)" = 1 ]
 }
 
 cmd_traffic() { # LEAF
