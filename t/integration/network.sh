@@ -120,7 +120,7 @@ test_results_that_cannot_be_written_are_an_error() {
 	needs_pmix
 	printf '%s\n' 'size 1K' 'scheme one' 'a: n8 -> n9' | inside tee one.scheme >/dev/null
 	cp -u "$BUILD/netprof-sharing" "$(shared)"
-	inside srun -w 'n[8-9]' --mpi=pmix sh -c \
+	inside srun -w 'n[8-9]' --mpi=pmix bash "$(rundir)/lib/together.sh" sh -c \
 		"exec $(shared)/netprof-sharing --repeats=2 one.scheme >/dev/full" 2>"$TMPDIR/err" || rc=$?
 	[ "$rc" -ne 0 ] || fail "exit status 0"
 	grep -q '^netprof-sharing: standard output: No space left on device$' "$TMPDIR/err" ||
