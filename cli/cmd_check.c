@@ -47,6 +47,11 @@
 #define BRIEF_PAIRS "--times=10 --repeats=1"
 
 /*
+ * Slurm drops the output of a task that ends before srun has closed its input.
+ */
+#define ON_NODE(commands) "srun -Q -N1 -n1 sh -c 'cat; " commands "' </dev/null"
+
+/*
  * The parts of the file, each a command line for the shell, probes on all
  * nodes, or what the calibration of the part before predicts. $LEVELS and
  * $PAIRS are the options of netprof calibrate and netprof topology, $TMP is a
@@ -64,18 +69,18 @@ static const struct part {
 	  "scontrol show config | grep -E '^(Topology|Switch|Mpi|Select|Proctrack"
 	  "|PlugStack|SLURM_VERSION)'" },
 	{ "processors of a node",
-	  "srun -Q -N1 -n1 sh -c 'lscpu | grep -E \"^(Model name|CPU\\(s\\)|Socket|"
-	  "NUMA node\\(s\\))\"'" },
+	  ON_NODE("lscpu | grep -E \"^(Model name|CPU\\(s\\)|Socket|"
+		  "NUMA node\\(s\\))\"") },
 	{ "network adapters of a node",
-	  "srun -Q -N1 -n1 sh -c 'cd /sys/class; ls -d infiniband/* cxi/* net/*/device "
-	  "2>/dev/null; head -n1 infiniband/*/ports/*/rate infiniband/*/ports/*/"
-	  "state infiniband/*/ports/*/link_layer infiniband/*/fw_ver net/*/speed 2>/dev/null; true'" },
+	  ON_NODE("cd /sys/class; ls -d infiniband/* cxi/* net/*/device "
+		  "2>/dev/null; head -n1 infiniband/*/ports/*/rate infiniband/*/ports/*/"
+		  "state infiniband/*/ports/*/link_layer infiniband/*/fw_ver net/*/speed 2>/dev/null; true") },
 	{ "counters of network adapters",
-	  "srun -Q -N1 -n1 sh -c 'cd /sys/class; ls infiniband/*/ports/*/counters "
-	  "infiniband/*/ports/*/hw_counters infiniband/*/hw_counters cxi/cxi0/device/telemetry 2>/dev/null; true'" },
+	  ON_NODE("cd /sys/class; ls infiniband/*/ports/*/counters "
+		  "infiniband/*/ports/*/hw_counters infiniband/*/hw_counters cxi/cxi0/device/telemetry 2>/dev/null; true") },
 	{ "libraries of the network on a node",
-	  "srun -Q -N1 -n1 sh -c 'ls -d /opt/cray/libfabric/* /opt/amazon/efa "
-	  "2>/dev/null; fi_info -l 2>/dev/null; ucx_info -v 2>/dev/null | head -n 3; true'" },
+	  ON_NODE("ls -d /opt/cray/libfabric/* /opt/amazon/efa "
+		  "2>/dev/null; fi_info -l 2>/dev/null; ucx_info -v 2>/dev/null | head -n 3; true") },
 	{ "idle latencies and the cost of probes", .transport = "" },
 	{ "the same over UCX", .transport = "ucx" },
 	/* A topology that is different in Slurm does not fail this part. */
