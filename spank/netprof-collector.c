@@ -694,7 +694,7 @@ static int begin(struct collector *collector, struct np_err *err)
 	if (!rc)
 		rc = save_first(collector, err);
 	if (!rc)
-		rc = np_agents_begin(&collector->agents, np_mono_sec(), err);
+		rc = np_agents_begin(&collector->agents, err);
 	return rc;
 }
 

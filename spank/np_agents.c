@@ -830,22 +830,25 @@ size_t np_select_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
 /* ---- what the collector does with agents ---- */
 
 /*
- * Longest wait for further agents once two are there, and more for each node:
- * tasks start one by one.
+ * Longest wait for one more agent once two are there, and more for each node:
+ * tasks start one by one, and so do the steps of the level.
  */
 #define GATHER_SEC 0.5
 #define GATHER_PER_NODE_SEC 0.02
-#define NO_AGENT_SEC 30.0 /* longest wait for the first agents */
-/* Longest wait for the steps of the level, and more for each node. */
 #define LEVEL_START_SEC 3.0
 #define LEVEL_PER_NODE_SEC 0.05
+/*
+ * More time between two ticks counts as this, because the machine was suspended,
+ * or busy: the agents that are waited for could not run either.
+ */
+#define GATHER_TICK_SEC 0.2
+#define NO_AGENT_SEC 30.0 /* longest wait for the first agents */
 /* The end of the step is noticed up to this much after that of its probes. */
 #define LOST_SEC 3.0
 
 int np_agents_init(struct np_agents *agents, int listen_fd)
 {
-	agents->gather_sec = agents->level_start_sec = agents->first_loss_sec =
-		NAN;
+	agents->first_loss_sec = NAN;
 	agents->registry = np_registry_new(listen_fd, &agents->rendezvous);
 	return agents->registry ? np_reports_init(&agents->reports) : -ENOMEM;
 }
@@ -1104,21 +1107,36 @@ static void record_mpi(struct np_agents *agents)
 	*noted = mpi ? strdup(mpi) : NULL;
 }
 
+/*
+ * Return whether to begin with the n agents that are there: all of n_expected,
+ * or two and more if none has come for longest_sec.
+ */
+static bool have_gathered(struct np_gathering *gathering, size_t n,
+			  size_t n_expected, double longest_sec, double now_sec)
+{
+	if (n > gathering->n)
+		gathering->waited_sec = 0;
+	else
+		gathering->waited_sec +=
+			fmin(now_sec - gathering->tick_sec, GATHER_TICK_SEC);
+	gathering->tick_sec = now_sec;
+	gathering->n = n;
+	return n >= n_expected ||
+	       (n > 1 && gathering->waited_sec >= longest_sec);
+}
+
 static void tick_probes(struct np_agents *agents)
 {
 	size_t here = count(agents, NP_AGENT_PROBE).waiting;
+	double longest_sec =
+		GATHER_SEC +
+		GATHER_PER_NODE_SEC * agents->reports.record->n_nodes;
 
 	if (agents->probes_dispatched || !here)
 		return;
 	request_copies(agents);
-	if (here < 2)
-		return;
-	if (isnan(agents->gather_sec))
-		agents->gather_sec = agents->now_sec;
-	if (here >= agents->expected ||
-	    agents->now_sec - agents->gather_sec >=
-		    GATHER_SEC + GATHER_PER_NODE_SEC *
-					 agents->reports.record->n_nodes)
+	if (here > 1 && have_gathered(&agents->probes, here, agents->expected,
+				      longest_sec, agents->now_sec))
 		dispatch_probes(agents);
 }
 
@@ -1184,8 +1202,7 @@ static int list_level(struct np_agents *agents, struct np_hosts *out,
 	return 0;
 }
 
-static int start_level(struct np_agents *agents, double now_sec,
-		       struct np_err *err)
+static int start_level(struct np_agents *agents, struct np_err *err)
 {
 	const struct np_launch_request *request = agents->request;
 	struct np_hosts hosts = { NULL, 0 };
@@ -1201,7 +1218,6 @@ static int start_level(struct np_agents *agents, double now_sec,
 	env = np_helper_env(environ, more);
 	if (!env)
 		return np_errf(err, -ENOMEM, "out of memory");
-	agents->level_start_sec = now_sec;
 	rc = list_level(agents, &hosts, err);
 	if (!rc)
 		rc = np_level_steps_start(&agents->level_steps, &job,
@@ -1315,16 +1331,16 @@ static void tick_schedule(struct np_agents *agents)
 
 static void tick_level(struct np_agents *agents)
 {
-	double wait_sec = LEVEL_START_SEC +
-			  LEVEL_PER_NODE_SEC * (double)agents->level_steps.n;
+	double longest_sec = LEVEL_START_SEC +
+			     LEVEL_PER_NODE_SEC * (double)agents->level_steps.n;
 	size_t agent[NP_REGISTRY_MAX], n;
 
 	if (!agents->level_steps.n || agents->level_dispatched ||
 	    agents->reports.intervals)
 		return;
 	n = list_waiting(agents, NP_AGENT_LEVEL, agent);
-	if (n == agents->level_steps.n ||
-	    (n > 1 && agents->now_sec - agents->level_start_sec > wait_sec))
+	if (have_gathered(&agents->level, n, agents->level_steps.n, longest_sec,
+			  agents->now_sec))
 		dispatch_level(agents, agent, n);
 }
 
@@ -1517,8 +1533,7 @@ static void start_agent_here(struct np_agents *agents)
 	agents->expected++;
 }
 
-int np_agents_begin(struct np_agents *agents, double now_sec,
-		    struct np_err *err)
+int np_agents_begin(struct np_agents *agents, struct np_err *err)
 {
 	agents->expected = np_rendezvous_count(
 		&agents->rendezvous,
@@ -1526,6 +1541,6 @@ int np_agents_begin(struct np_agents *agents, double now_sec,
 	if (agents->request->launcher)
 		start_agent_here(agents);
 	return agents->request->level[0] || agents->reports.intervals ?
-		       start_level(agents, now_sec, err) :
+		       start_level(agents, err) :
 		       0;
 }

@@ -54,6 +54,13 @@ struct np_level_steps {
 
 /* ---- what the collector does with agents ---- */
 
+/* Agents that are waited for. */
+struct np_gathering {
+	size_t n;	   /* that are there */
+	double waited_sec; /* since the last of them came */
+	double tick_sec;   /* CLOCK_MONOTONIC, when waited_sec was updated */
+};
+
 struct np_agents {
 	const struct np_launch_request *request; /* borrowed */
 	const struct np_step_nodes *nodes;	 /* borrowed */
@@ -67,12 +74,11 @@ struct np_agents {
 	double level_run_sec;	/* how long it is to run */
 	size_t expected;	/* agents that are to connect for probes */
 	bool probes_dispatched, level_dispatched;
+	struct np_gathering probes, level;
 	/* Times of CLOCK_MONOTONIC; NaN: not yet. */
 	double now_sec;
-	double gather_sec;	/* when two agents for probes were there */
-	double level_start_sec; /* when the steps of the level were started */
-	double first_loss_sec;	/* when a probe ended without a last report */
-	bool lost_midway;	/* the step went on after that */
+	double first_loss_sec; /* when a probe ended without a last report */
+	bool lost_midway;      /* the step went on after that */
 	/* Whether np_agents_tick() has reported this loss. */
 	bool probes_reported, memory_reported, level_reported;
 };
@@ -87,8 +93,7 @@ int np_agents_init(struct np_agents *agents, int listen_fd);
  * Once *nodes is known: start an agent on this host, if mpirun runs ranks here,
  * and the steps of the level, if there is one. Returns 0 or -errno with err.
  */
-int np_agents_begin(struct np_agents *agents, double now_sec,
-		    struct np_err *err);
+int np_agents_begin(struct np_agents *agents, struct np_err *err);
 
 /* Read what has arrived on the descriptors of np_registry_poll(). */
 void np_agents_serve(struct np_agents *agents, double now_sec);
