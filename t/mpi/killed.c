@@ -1,6 +1,7 @@
 /*
  * Messages around the ring until rank 0 is killed after the 1000th round, as
- * by kill -9.
+ * by kill -9. The rank before it has ended that round, too, when its next
+ * message is there: it may be killed soon.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -18,8 +19,10 @@ int main(int argc, char **argv)
 		MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % n, 0, &got, 1,
 			     MPI_INT, (rank + n - 1) % n, 0, MPI_COMM_WORLD,
 			     MPI_STATUS_IGNORE);
-		if (i == 999 && !rank)
+		if (i == 999 && !rank) {
+			MPI_Probe(n - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 			kill(getpid(), SIGKILL);
+		}
 	}
 	MPI_Finalize();
 	puts("not killed");
