@@ -2,8 +2,8 @@
 #include "np_clock.h"
 #include "np_ctl.h"
 #include "np_placer.h"
-#include "some_clock.h"
 #include "np_store_reader.h"
+#include "some_clock.h"
 #include "some_slurm.h"
 
 #include <math.h>
