@@ -1393,17 +1393,6 @@ void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis)
 
 /* ---- for programs ---- */
 
-/* An estimate with its interval, in seconds. */
-static void put_range(json_object *parent, const char *key,
-		      const struct np_blame_range *cost)
-{
-	json_object *object = cli_put_object(parent, key);
-
-	cli_put_real(object, "mean", cost->mean);
-	cli_put_real(object, "low", cost->low);
-	cli_put_real(object, "high", cost->high);
-}
-
 /* The node of a cause or signal; null: not a single one. */
 static void put_node(json_object *parent, const struct cli_diagnosis *diagnosis,
 		     uint32_t node)
@@ -1427,7 +1416,7 @@ static void put_cause(json_object *list, const struct cli_diagnosis *diagnosis,
 	cli_put_bool(object, "examined", blame->cause[cause].examined);
 	cli_put_bool(object, "blamed", blame->cause[cause].blamed);
 	cli_put_real(object, "confidence", blame->cause[cause].confidence);
-	put_range(object, "sec", &blame->cause[cause].sec);
+	cli_put_range(object, "sec", &blame->cause[cause].sec);
 	cli_put_real(object, "share",
 		     blame->excess_sec.mean > 0 ?
 			     blame->cause[cause].sec.mean /
@@ -1469,9 +1458,9 @@ static void put_blame(json_object *parent,
 	list = cli_put_array(parent, "causes");
 	if (!judged)
 		return;
-	put_range(parent, "alone_sec", &blame->alone_sec);
-	put_range(parent, "excess_sec", &blame->excess_sec);
-	put_range(parent, "unexplained_sec", &blame->unexplained_sec);
+	cli_put_range(parent, "alone_sec", &blame->alone_sec);
+	cli_put_range(parent, "excess_sec", &blame->excess_sec);
+	cli_put_range(parent, "unexplained_sec", &blame->unexplained_sec);
 	cli_put_real(parent, "noise", blame->noise);
 	if (list_blamed(blame, most)) {
 		cli_put_text(parent, "cause", cause_name(most[0]));

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "cli_measured.h"
 #include "cli_state.h"
+#include "np_examine.h"
 
 void cli_put(json_object *parent, const char *key, json_object *value)
 {
@@ -77,6 +78,16 @@ json_object *cli_put_if(json_object *parent, const char *key, bool condition)
 
 	cli_put(parent, key, object);
 	return object;
+}
+
+void cli_put_range(json_object *parent, const char *key,
+		   const struct np_blame_range *range)
+{
+	json_object *object = cli_put_object(parent, key);
+
+	cli_put_real(object, "mean", range->mean);
+	cli_put_real(object, "low", range->low);
+	cli_put_real(object, "high", range->high);
 }
 
 json_object *cli_put_array(json_object *parent, const char *key)

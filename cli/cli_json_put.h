@@ -16,6 +16,8 @@
 #include "cli_predict.h"
 #include "np_state.h"
 
+struct np_blame_range;
+
 void cli_put(json_object *parent, const char *key, json_object *value);
 void cli_put_text(json_object *parent, const char *key, const char *text);
 /* A measured value, with six significant digits. */
@@ -29,6 +31,9 @@ void cli_put_bool(json_object *parent, const char *key, bool value);
 json_object *cli_put_object(json_object *parent, const char *key);
 /* Return a new object if the condition holds; else add null and return NULL. */
 json_object *cli_put_if(json_object *parent, const char *key, bool condition);
+/* An estimate with its interval: mean, low, high. */
+void cli_put_range(json_object *parent, const char *key,
+		   const struct np_blame_range *range);
 json_object *cli_put_array(json_object *parent, const char *key);
 json_object *cli_append_object(json_object *list);
 void cli_append_text(json_object *list, const char *text);

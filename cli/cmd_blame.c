@@ -190,17 +190,6 @@ static int print_text(const struct np_acct *acct,
 
 /* ---- output for programs ---- */
 
-/* Add an estimate and its interval to an object. */
-static void add_estimate(json_object *parent, const char *key,
-			 const struct np_blame_range *range)
-{
-	json_object *object = cli_put_object(parent, key);
-
-	cli_put_real(object, "mean", range->mean);
-	cli_put_real(object, "low", range->low);
-	cli_put_real(object, "high", range->high);
-}
-
 static void add_pairs(json_object *parent, const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
@@ -217,7 +206,7 @@ static void add_pairs(json_object *parent, const struct np_acct *acct,
 			      sizeof(text));
 		cli_put_text(object, "by", text);
 		cli_put_count(object, "runs", pair->runs);
-		add_estimate(object, "node_hours", &pair->node_hours);
+		cli_put_range(object, "node_hours", &pair->node_hours);
 	}
 }
 
@@ -233,7 +222,7 @@ static void add_leaves_and_nodes(json_object *parent,
 		cli_put_text(object, "leaf",
 			     np_acct_leaf(acct, costs->leaf[i].leaf, text,
 					  sizeof(text)));
-		add_estimate(object, "node_hours", &costs->leaf[i].node_hours);
+		cli_put_range(object, "node_hours", &costs->leaf[i].node_hours);
 	}
 	list = cli_put_array(parent, "nodes");
 	for (size_t i = 0; i < costs->n_nodes; i++) {
@@ -244,8 +233,8 @@ static void add_leaves_and_nodes(json_object *parent,
 			     np_acct_node(acct, node->node, text,
 					  sizeof(text)));
 		cli_put_count(object, "runs", node->runs);
-		add_estimate(object, "slower", &node->excess_time);
-		add_estimate(object, "node_hours", &node->node_hours);
+		cli_put_range(object, "slower", &node->excess_time);
+		cli_put_range(object, "node_hours", &node->node_hours);
 	}
 }
 
