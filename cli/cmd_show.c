@@ -106,35 +106,6 @@ static void find_tolerance(struct cli_store *store, const struct np_runs *runs,
 	np_trace_analysis_free(&analysis);
 }
 
-/* Write the tolerance in one line; "" if there is no trace. */
-static void tolerance_text(const struct tolerance *tolerance, char *buf,
-			   size_t len)
-{
-	buf[0] = '\0';
-	if (!tolerance->traced)
-		return;
-	if (tolerance->why.text[0]) {
-		snprintf(buf, len, "not known; its trace: %s",
-			 tolerance->why.text);
-		return;
-	}
-	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
-		double sec = tolerance->threshold[i].added_sec;
-		char added[CLI_NUMBER_LEN];
-
-		/* An infinite threshold: no latency slows it that much. */
-		if (isfinite(sec))
-			cli_appendf(buf, len, "%s%.0f %%%s +%s%s",
-				    *buf ? ", " : "",
-				    100 * tolerance->threshold[i].longer,
-				    *buf ? " with" : " longer with",
-				    cli_sec(sec, added),
-				    *buf ? "" : " latency");
-	}
-	if (!*buf)
-		snprintf(buf, len, "tolerates any added latency");
-}
-
 /*
  * ---- interference pairs ----
  *
@@ -990,12 +961,32 @@ static void print_delayed(FILE *f, const struct np_run_summary *profile)
 				   verdict->utilisation);
 }
 
+/* Print the tolerance in one line; nothing if there is no trace. */
 static void print_tolerance(FILE *f, const struct tolerance *tolerance)
 {
-	char line[NP_ERR_LEN + 40];
+	char line[256] = "", added[CLI_NUMBER_LEN];
 
-	tolerance_text(tolerance, line, sizeof(line));
-	cli_print_labelled(f, "Tolerance", "%s", line);
+	if (!tolerance->traced)
+		return;
+	if (tolerance->why.text[0]) {
+		cli_print_labelled(f, "Tolerance", "not known; its trace: %s",
+				   tolerance->why.text);
+		return;
+	}
+	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
+		double sec = tolerance->threshold[i].added_sec;
+
+		/* An infinite threshold: no latency slows it that much. */
+		if (isfinite(sec))
+			cli_appendf(line, sizeof(line), "%s%.0f %%%s +%s%s",
+				    *line ? ", " : "",
+				    100 * tolerance->threshold[i].longer,
+				    *line ? " with" : " longer with",
+				    cli_sec(sec, added),
+				    *line ? "" : " latency");
+	}
+	cli_print_labelled(f, "Tolerance", "%s",
+			   *line ? line : "tolerates any added latency");
 }
 
 /* ---- latency table ---- */
@@ -1410,14 +1401,11 @@ static void put_sample(json_object *in, const char *key,
 /* Put [from_sec, samples, idle samples] for each bin that is not empty. */
 static void put_hist(json_object *in, const struct np_run_summary *profile)
 {
-	const struct np_hist *app = profile->latency.hist;
 	json_object *list = cli_put_array(in, "histogram");
 
 	for (size_t i = 0; i < NP_HIST_BINS; i++) {
-		uint64_t n = app ? np_hist_count(app, i) : 0;
-		uint64_t idle = profile->idle.hist ?
-					np_hist_count(profile->idle.hist, i) :
-					0;
+		uint64_t n = count_in(profile->latency.hist, i, i + 1);
+		uint64_t idle = count_in(profile->idle.hist, i, i + 1);
 		char edge[CLI_NUMBER_LEN];
 		json_object *row;
 
