@@ -165,13 +165,6 @@ static int add_place(struct cli_places *places, const char *node,
 	return place->node && place->adapter ? 0 : -ENOMEM;
 }
 
-/* Report an error with file and line. Returns -EINVAL. */
-static int bad_line(struct np_err *err, const char *path, unsigned line,
-		    const char *what)
-{
-	return np_errf(err, -EINVAL, "%s:%u: %s", path, line, what);
-}
-
 /* ---- InfiniBand ---- */
 
 /* Find the description of a node: the quoted text in a line's comment. */
@@ -232,9 +225,10 @@ static int begin_switch(struct ib_switches *switches, const char *path,
 		switches->len = strcspn(guid + 1, "\"");
 	}
 	if (!switches->len)
-		return bad_line(err, path, line,
-				"a switch without a description, expected the "
-				"output of ibnetdiscover");
+		return np_errf(err, -EINVAL,
+			       "%s:%u: a switch without a description, "
+			       "expected the output of ibnetdiscover",
+			       path, line);
 	copy_switch_name(switches->description, switches->len, switches->name);
 	switches->line = line;
 	switches->has_nodes = false;
@@ -696,8 +690,8 @@ int cli_places_latencies(const char *path, struct cli_places *places,
 				"below 1000",
 				path, line_no, line);
 		else if (rc == -E2BIG)
-			bad_line(err, path, line_no,
-				 "expected at most 1024 nodes");
+			np_errf(err, rc, "%s:%u: expected at most %d nodes",
+				path, line_no, NP_LINKAGE_MAX);
 		else if (rc)
 			np_errf(err, rc, "out of memory");
 	}
@@ -1376,11 +1370,6 @@ static int set_names(struct comparison *cmp)
 	return rc;
 }
 
-static const char *leaf_name(const struct comparison *cmp, uint32_t leaf)
-{
-	return cmp->name[leaf];
-}
-
 /* Whether any node is on this leaf, not only a further adapter of one. */
 static bool has_nodes(const struct cli_places *places, uint32_t leaf)
 {
@@ -1407,7 +1396,7 @@ static void print_leaf_names(const struct comparison *cmp)
 
 	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++)
 		if (has_nodes(cmp->found, leaf)) {
-			printf("%s%s", comma, leaf_name(cmp, leaf));
+			printf("%s%s", comma, cmp->name[leaf]);
 			comma = ",";
 		}
 }
@@ -1421,7 +1410,7 @@ static void print_conf(const struct comparison *cmp)
 	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++) {
 		if (!has_nodes(cmp->found, leaf))
 			continue;
-		printf("SwitchName=%s Nodes=", leaf_name(cmp, leaf));
+		printf("SwitchName=%s Nodes=", cmp->name[leaf]);
 		print_nodes(stdout, cmp->found, leaf);
 		putchar('\n');
 	}
@@ -1445,7 +1434,7 @@ static void print_yaml(const struct comparison *cmp)
 		if (!has_nodes(cmp->found, leaf))
 			continue;
 		printf("      - switch: \"%s\"\n        nodes: \"",
-		       leaf_name(cmp, leaf));
+		       cmp->name[leaf]);
 		print_nodes(stdout, cmp->found, leaf);
 		puts("\"");
 	}
@@ -1475,7 +1464,7 @@ static void print_found_leaves(const struct comparison *cmp)
 	for (uint32_t leaf = 0; leaf < places->n_leaves; leaf++) {
 		if (!has_nodes(places, leaf))
 			continue;
-		printf("  %-20s ", leaf_name(cmp, leaf));
+		printf("  %-20s ", cmp->name[leaf]);
 		print_nodes(stdout, places, leaf);
 		puts(cmp->slurm->n && cmp->match[leaf] == CLI_TOPOLOGY_NONE ?
 			     "  (not in Slurm's topology)" :
@@ -1496,7 +1485,7 @@ static void print_second_leaves(const struct comparison *cmp)
 		printf("%s is also connected to ", place->node);
 		for (size_t k = 0; k < place->n_others; k++)
 			printf("%s%s", k ? ", " : "",
-			       leaf_name(cmp, place->other[k]));
+			       cmp->name[place->other[k]]);
 		putchar('\n');
 	}
 }
@@ -1513,12 +1502,12 @@ static void print_differences(const struct comparison *cmp)
 			printf("%s is on no leaf switch of Slurm's topology; "
 			       "found on %s\n",
 			       places->place[i].node,
-			       leaf_name(cmp, places->place[i].leaf));
+			       cmp->name[places->place[i].leaf]);
 		else if (!cli_place_agrees(&places->place[i], leaf, cmp->match))
 			printf("%s is on %s in Slurm's topology; found on %s\n",
 			       places->place[i].node,
 			       cmp->slurm->leaf[leaf].name,
-			       leaf_name(cmp, places->place[i].leaf));
+			       cmp->name[places->place[i].leaf]);
 	}
 }
 
