@@ -96,30 +96,20 @@ static bool is_judged(const struct cli_diagnosis *diagnosis)
 
 /* ---- words ---- */
 
-/* A cause as a noun phrase that follows "due to". */
-static const char *cause_words(enum np_cause cause)
-{
-	static const char *const words[NP_N_CAUSES] = {
-		"other jobs on its leaf switches",
-		"a slow or faulty link",
-		"waiting for processors",
-		"slower clocks of processors",
-		"waiting for memory",
-		"waiting for disks and file systems",
-	};
+/* Causes as noun phrases that follow "due to". */
+static const char *const cause_words[NP_N_CAUSES] = {
+	"other jobs on its leaf switches",
+	"a slow or faulty link",
+	"waiting for processors",
+	"slower clocks of processors",
+	"waiting for memory",
+	"waiting for disks and file systems",
+};
 
-	return words[cause];
-}
-
-/* "network", "link" ..., for programs. */
-static const char *cause_name(enum np_cause cause)
-{
-	static const char *const names[NP_N_CAUSES] = {
-		"network", "link", "cpu", "clock", "memory", "io",
-	};
-
-	return names[cause];
-}
+/* Their names for programs. */
+static const char *const cause_names[NP_N_CAUSES] = {
+	"network", "link", "cpu", "clock", "memory", "io",
+};
 
 /*
  * The verdict for programs: the name of the cause that cost most, or "none",
@@ -146,7 +136,7 @@ static const char *verdict_name(const struct cli_diagnosis *diagnosis)
 	for (size_t c = 0; c < blame->n_causes; c++)
 		if (blame->cause[c].blamed && blame->cause[c].sec.mean > most) {
 			most = blame->cause[c].sec.mean;
-			word = cause_name((enum np_cause)c);
+			word = cause_names[c];
 		}
 	return word;
 }
@@ -170,9 +160,9 @@ static const char *verdict_words(const struct cli_diagnosis *diagnosis,
 		if (!strcmp(verdicts[i].name, name))
 			return verdicts[i].words;
 	for (int c = 0; c < NP_N_CAUSES; c++)
-		if (!strcmp(cause_name((enum np_cause)c), name))
+		if (!strcmp(cause_names[c], name))
 			snprintf(buf, len, "slow, mainly due to %s",
-				 cause_words((enum np_cause)c));
+				 cause_words[c]);
 	return buf;
 }
 
@@ -325,7 +315,7 @@ static void add_cause(const struct cli_diagnosis *diagnosis,
 	cli_appendf(buf, len, "%s%s (90 %% interval %s) due to %s%s",
 		    *buf ? ", and " : "", cli_sec(cost->mean, mean),
 		    cli_sec_range(fmax(cost->low, 0), cost->high, range),
-		    cause_words(cause),
+		    cause_words[cause],
 		    on_node(diagnosis, cause, node, sizeof(node)));
 	if (cause == NP_CAUSE_NETWORK)
 		add_worst_neighbour(diagnosis, buf, len);
@@ -671,8 +661,8 @@ static void print_causes(FILE *f, const struct cli_diagnosis *diagnosis)
 
 		if (blame->cause[c].examined &&
 		    blame->cause[c].sec.mean > MIN_SHARE * excess)
-			cause_row(f, cause_words((enum np_cause)c),
-				  &blame->cause[c].sec, excess,
+			cause_row(f, cause_words[c], &blame->cause[c].sec,
+				  excess,
 				  on_node(diagnosis, (enum np_cause)c, node,
 					  sizeof(node)));
 	}
@@ -744,7 +734,7 @@ static const char *share_name(const struct cli_diagnosis *diagnosis,
 	return is_judged(diagnosis) &&
 			       !diagnosis->result.blame.cause[cause].examined ?
 		       "unexplained" :
-		       cause_name(cause);
+		       cause_names[cause];
 }
 
 /*
@@ -1412,7 +1402,7 @@ static void put_cause(json_object *list, const struct cli_diagnosis *diagnosis,
 	const struct np_blame *blame = &diagnosis->result.blame;
 	json_object *object = cli_append_object(list);
 
-	cli_put_text(object, "cause", cause_name(cause));
+	cli_put_text(object, "cause", cause_names[cause]);
 	cli_put_bool(object, "examined", blame->cause[cause].examined);
 	cli_put_bool(object, "blamed", blame->cause[cause].blamed);
 	cli_put_real(object, "confidence", blame->cause[cause].confidence);
@@ -1463,7 +1453,7 @@ static void put_blame(json_object *parent,
 	cli_put_range(parent, "unexplained_sec", &blame->unexplained_sec);
 	cli_put_real(parent, "noise", blame->noise);
 	if (list_blamed(blame, most)) {
-		cli_put_text(parent, "cause", cause_name(most[0]));
+		cli_put_text(parent, "cause", cause_names[most[0]]);
 		cli_put_real(parent, "cause_sec",
 			     blame->cause[most[0]].sec.mean);
 	}
