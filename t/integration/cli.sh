@@ -984,16 +984,18 @@ test_an_error_about_the_store_names_the_setting_that_selected_it() {
 	contains "one that may not be read" "$ERR" 'Permission denied.*administrator'
 }
 
+# It fails with one line.
+row() { # PATTERN CMD...
+	local pattern=$1
+	shift
+	run "$@"
+	equal "exit status of $*" "$RC" 1
+	equal "lines of $*" "$(wc -l <"$S/err")" 1
+	contains "$*" "$ERR" "$pattern"
+}
+
 test_failures_are_one_line_with_status_one() {
 	setup
-	row() { # PATTERN CMD...
-		local pattern=$1
-		shift
-		run "$@"
-		equal "exit status of $*" "$RC" 1
-		equal "lines of $*" "$(wc -l <"$S/err")" 1
-		contains "$*" "$ERR" "$pattern"
-	}
 	row 'profile store /nonexistent: No such file' \
 		env NETPROF_STORE=/nonexistent netprof list
 	row 'NETPROF_STORE=here: expected an absolute' \
@@ -1517,14 +1519,6 @@ test_a_replay_with_fair_share_knows_the_shares_of_accounts_and_users() {
 
 test_bad_input_of_a_replay_is_reported() {
 	setup
-	row() { # PATTERN CMD...
-		local pattern=$1
-		shift
-		run "$@"
-		equal "exit status of $*" "$RC" 1
-		equal "lines of $*" "$(wc -l <"$S/err")" 1
-		contains "$*" "$ERR" "$pattern"
-	}
 	printf '# a comment\nfft user=a\nhalo host=b\n' >"$S/rules"
 	row 'rules:3: "host": expected user=, account=' simulated \
 		--swf=small.swf --pairs=pairs --rules="$S/rules"
