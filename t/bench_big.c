@@ -99,6 +99,28 @@ uint32_t bench_first_node(uint32_t leaf)
 	return (uint32_t)((uint64_t)leaf * BENCH_NODES / BENCH_LEAVES);
 }
 
+struct np_leaves *bench_leaves(void)
+{
+	static char name[BENCH_LEAVES][12];
+	static uint32_t node[BENCH_NODES];
+	struct np_leaf leaf[BENCH_LEAVES];
+	struct np_leaves *l;
+	struct np_err err;
+
+	for (uint32_t i = 0; i < BENCH_NODES; i++)
+		node[i] = i;
+	for (uint32_t i = 0; i < BENCH_LEAVES; i++) {
+		uint32_t first = bench_first_node(i);
+
+		snprintf(name[i], sizeof(name[i]), "leaf%u", i);
+		leaf[i] = (struct np_leaf){ name[i], node + first,
+					    bench_first_node(i + 1) - first };
+	}
+	bench_must(np_leaves_new(BENCH_NODES, leaf, BENCH_LEAVES, &l, &err),
+		   &err);
+	return l;
+}
+
 static int by_wall(const void *a, const void *b)
 {
 	const struct bench_span *x = a, *y = b;

@@ -46,6 +46,9 @@ struct np_slowdowns *bench_slowdowns(const struct bench_mix *m);
 /* The first node of a leaf; also of the one behind the last. */
 uint32_t bench_first_node(uint32_t leaf);
 
+/* All leaves with their nodes; the names are static. */
+struct np_leaves *bench_leaves(void);
+
 /* Prints median, p99 and maximum; returns p99 of the CPU time, in seconds. */
 double bench_report(const char *mix, const char *what, struct bench_span *t,
 		    size_t n, double unit_sec, const char *unit);

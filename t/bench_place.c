@@ -22,35 +22,12 @@
 #include "np_placement.h"
 
 #define NODES BENCH_NODES
-#define LEAVES BENCH_LEAVES
 #define RUNNING BENCH_RUNNING
 #define PENDING BENCH_PENDING
 #define WORDS ((NODES + 63) / 64)
 #define SETS 100
 #define DECISION_MAX_BASELINES 500
 #define SUBMISSION_MAX_BASELINES 0.5
-
-static struct np_leaves *make_leaves(void)
-{
-	static char name[LEAVES][12];
-	static uint32_t node[NODES];
-	struct np_leaf leaf[LEAVES];
-	struct np_leaves *l;
-	struct np_err err;
-
-	for (uint32_t i = 0; i < NODES; i++)
-		node[i] = i;
-	for (uint32_t i = 0; i < LEAVES; i++) {
-		uint32_t first = bench_first_node(i);
-		uint32_t end = bench_first_node(i + 1);
-
-		snprintf(name[i], sizeof(name[i]), "leaf%u", i);
-		leaf[i] =
-			(struct np_leaf){ name[i], node + first, end - first };
-	}
-	bench_must(np_leaves_new(NODES, leaf, LEAVES, &l, &err), &err);
-	return l;
-}
 
 /* A profile of the job's owner's or a trusted one, most often. */
 static void fill_job(struct np_job *j, const struct bench_mix *m, uint32_t id)
@@ -246,7 +223,7 @@ int main(int argc, char **argv)
 {
 	size_t decisions = argc > 1 ? strtoul(argv[1], NULL, 10) : 20;
 	size_t submissions = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
-	struct np_leaves *l = make_leaves();
+	struct np_leaves *l = bench_leaves();
 	bool good = true;
 
 	if (!decisions || !submissions || argc > 3) {

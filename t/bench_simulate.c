@@ -25,28 +25,6 @@
 #define MOST_BYTES (1u << 30)
 #define LOAD 0.85 /* of all nodes that jobs input for */
 
-static struct np_leaves *make_leaves(void)
-{
-	static char name[BENCH_LEAVES][12];
-	static uint32_t node[BENCH_NODES];
-	struct np_leaf leaf[BENCH_LEAVES];
-	struct np_leaves *l;
-	struct np_err err;
-
-	for (uint32_t i = 0; i < BENCH_NODES; i++)
-		node[i] = i;
-	for (uint32_t i = 0; i < BENCH_LEAVES; i++) {
-		uint32_t first = bench_first_node(i);
-
-		snprintf(name[i], sizeof(name[i]), "leaf%u", i);
-		leaf[i] = (struct np_leaf){ name[i], node + first,
-					    bench_first_node(i + 1) - first };
-	}
-	bench_must(np_leaves_new(BENCH_NODES, leaf, BENCH_LEAVES, &l, &err),
-		   &err);
-	return l;
-}
-
 /* Sizes and times as in public logs: most are small and short, few are not. */
 static void make_jobs(struct np_sim_job *job, size_t n)
 {
@@ -119,7 +97,7 @@ int main(int argc, char **argv)
 	uint64_t all[WORDS] = { 0 };
 	const uint64_t *partition[] = { all };
 	struct np_sim_cluster cluster = {
-		.leaves = make_leaves(),
+		.leaves = bench_leaves(),
 		.cpus = 1,
 		.partition = partition,
 		.n_partitions = 1,
