@@ -9,16 +9,10 @@
 /* Apply lines, each ended by a newline; all of them must be good. */
 static struct np_place_conf conf_of(const char *lines)
 {
-	struct np_err err = NP_ERR_INIT;
 	static struct np_conf c;
 
 	np_conf_init(&c);
-	for (const char *end; (end = strchr(lines, '\n')); lines = end + 1) {
-		char line[256];
-
-		snprintf(line, sizeof(line), "%.*s", (int)(end - lines), lines);
-		T_ROW(line, np_conf_set(&c, line, &err) == 0);
-	}
+	T_ROW(lines, !np_conf_load(&c, t_write_text("conf", lines), NULL));
 	return c.place;
 }
 
