@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
+#include <unistd.h>
 
 static char seen[512];
 static size_t n_seen;
@@ -15,11 +15,6 @@ static void take(const struct np_report *r, void *arg)
 	(void)arg;
 	n_seen++;
 	snprintf(seen, sizeof(seen), "%s", r->note);
-}
-
-static void nap(void)
-{
-	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
 }
 
 /* Run a shell command to its end, for at most a minute. */
@@ -36,7 +31,7 @@ static void run(struct np_helper_step *s, const char *command)
 	T_CHECK(np_helper_start(s, &sh, env, 2, NULL) == 0);
 	for (int i = 0; i < 30000 && !(np_helper_reap(s) && s->fd < 0); i++) {
 		np_helper_read(s, take, NULL);
-		nap();
+		usleep(2000);
 	}
 	np_helper_read(s, take, NULL);
 }
@@ -113,7 +108,7 @@ T_TEST("signals reach a side step, once it is there")
 	T_CHECK(!np_helper_reap(&s));
 	np_helper_signal(&s, SIGTERM);
 	for (int i = 0; i < 30000 && !np_helper_reap(&s); i++)
-		nap();
+		usleep(2000);
 	T_CHECK(s.ended && WIFSIGNALED(s.status) &&
 		WTERMSIG(s.status) == SIGTERM);
 	np_helper_signal(&s, SIGKILL); /* nobody there: no harm */

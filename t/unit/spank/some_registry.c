@@ -54,11 +54,6 @@ void serve(struct some_registry *w)
 	np_registry_serve(w->p, w->now_sec, on_report, w);
 }
 
-void nap(void)
-{
-	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
-}
-
 int connect_client(const struct some_registry *w)
 {
 	struct sockaddr_in to = {

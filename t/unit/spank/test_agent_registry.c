@@ -21,7 +21,7 @@ static const char *receive(struct some_registry *w, int fd, const char *end)
 		text[len] = '\0';
 		if (got == 0 || (len >= n && !strcmp(text + len - n, end)))
 			break;
-		nap();
+		usleep(2000);
 	}
 	return text;
 }
@@ -461,7 +461,7 @@ T_TEST("when the collector ends, all agents do")
 	np_registry_free(w.p);
 	for (int i = 0; i < 3; i++) {
 		for (int k = 0; k < PATIENCE && !is_shut(fd[i]); k++)
-			nap();
+			usleep(2000);
 		T_CHECK(is_shut(fd[i]));
 		close(fd[i]);
 	}

@@ -41,7 +41,7 @@ T_TEST("a connection without the cookie is closed")
 		send_text(fd, r->says);
 		for (int k = 0; k < PATIENCE && !is_shut(fd); k++) {
 			serve(&w);
-			nap();
+			usleep(2000);
 		}
 		T_ROW(r->name, is_shut(fd));
 		T_ROW(r->name, np_registry_size(w.p) == 0);
@@ -81,7 +81,7 @@ T_TEST("a connection that says nothing is closed in time")
 	w.now_sec += 4;
 	send_text(slow, G);
 	serve(&w);
-	nap();
+	usleep(2000);
 	serve(&w);
 	T_CHECK(!is_shut(silent) && !is_shut(slow) && !is_shut(member));
 	w.now_sec += 2;
@@ -147,19 +147,19 @@ T_TEST("of a flood of connections some are read each second, and agents are")
 	}
 	for (int i = 0; i < PATIENCE && shut < A_SECOND; i++) {
 		serve(&w);
-		nap();
+		usleep(2000);
 		shut = n_shut(fd, MANY);
 	}
 	for (int i = 0; i < 50; i++) {
 		serve(&w);
-		nap();
+		usleep(2000);
 	}
 	T_CHECK(n_shut(fd, MANY) == A_SECOND);
 	T_CHECK(np_registry_poll(w.p, p) == 1 && p[0].fd < 0);
 	member = connect_client(&w);
 	send_text(member, G " probe 7 n7\n");
 	for (int i = 0; i < 5; i++) {
-		nap();
+		usleep(2000);
 		serve(&w);
 		w.now_sec += 0.5;
 	}

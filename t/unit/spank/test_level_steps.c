@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
 
-#define PATIENCE 30000 /* naps: a minute, on a busy machine */
+#define PATIENCE 30000 /* times 2 ms: a minute, on a busy machine */
 
 /* It says on which node it is, as what it does depends on that. */
 static const char script[] =
@@ -52,11 +52,6 @@ static int start(struct np_level_steps *c, const char *hosts)
 	return rc;
 }
 
-static void nap(void)
-{
-	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
-}
-
 static size_t n_open(const struct np_level_steps *c)
 {
 	size_t n = 0;
@@ -74,7 +69,7 @@ static size_t run_until(struct np_level_steps *c, size_t running)
 		if (np_level_steps_running(c) <= running &&
 		    n_open(c) <= running)
 			break;
-		nap();
+		usleep(2000);
 	}
 	return np_level_steps_running(c);
 }
@@ -168,7 +163,7 @@ T_TEST("nothing of them stays open")
 	fd[1] = c.step[1].fd;
 	np_level_steps_signal(&c, SIGKILL);
 	for (int i = 0; i < PATIENCE && np_level_steps_running(&c); i++)
-		nap(); /* and nobody reads what they said */
+		usleep(2000); /* and nobody reads what they said */
 	np_level_steps_free(&c);
 	T_CHECK(fcntl(fd[0], F_GETFD) < 0 && fcntl(fd[1], F_GETFD) < 0);
 	np_level_steps_free(&c); /* twice is no harm */

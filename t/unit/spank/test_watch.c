@@ -10,21 +10,15 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TASKS 3
-#define PATIENCE 30000 /* naps: a minute, on a busy machine */
+#define PATIENCE 30000 /* times 2 ms: a minute, on a busy machine */
 
 struct step {
 	pid_t stepd;
 	pid_t task[TASKS];
 };
-
-static void nap(void)
-{
-	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
-}
 
 static void die_with_parent(pid_t parent)
 {
@@ -79,7 +73,7 @@ static void end_step(const struct step *s)
 static bool is_over(struct np_watch *w)
 {
 	for (int i = 0; i < PATIENCE && !np_watch_poll(w); i++)
-		nap();
+		usleep(2000);
 	return np_watch_poll(w);
 }
 
@@ -118,7 +112,7 @@ T_TEST("a task is watched until it ends")
 		if (r->no_fd)
 			forget_fd(&w);
 		T_ROW(r->name, !np_watch_poll(&w));
-		nap();
+		usleep(2000);
 		T_ROW(r->name, !np_watch_poll(&w));
 		kill(s.task[0], SIGKILL);
 		T_ROW(r->name, is_over(&w));
@@ -166,7 +160,7 @@ T_TEST("then its siblings are watched until the last one ends")
 		for (int i = 0;
 		     i < PATIENCE && w.task == watched && !np_watch_poll(&w);
 		     i++)
-			nap();
+			usleep(2000);
 		T_CHECK(left ? w.task != watched : np_watch_poll(&w));
 	}
 	close_watch(&w);
@@ -183,7 +177,7 @@ T_TEST("siblings that end first do not matter")
 	np_watch_start(&w, s.task[0], s.stepd);
 	kill(s.task[1], SIGKILL);
 	for (int i = 0; i < PATIENCE && !kill(s.task[1], 0); i++)
-		nap();
+		usleep(2000);
 	T_CHECK(!np_watch_poll(&w) && w.task == s.task[0]);
 	kill(s.task[0], SIGKILL);
 	T_CHECK(is_over(&w));
