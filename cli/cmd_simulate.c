@@ -40,6 +40,7 @@
 #include "np_fabric_store.h"
 #include "np_figure.h"
 #include "np_hostlist.h"
+#include "np_moments.h"
 #include "np_option.h"
 #include "np_queue_log.h"
 #include "np_read.h"
@@ -1974,12 +1975,6 @@ static void add_hold(struct summary *sum, const struct np_sim_outcome *outcome)
 	sum->held_longest_sec = fmax(sum->held_longest_sec, outcome->held_sec);
 }
 
-/* Quantile of sorted values: the nearest one. */
-static double quantile(const double *sorted, size_t n, double q)
-{
-	return n ? sorted[(size_t)(q * (double)(n - 1) + .5)] : 0;
-}
-
 /* Returns 0 or -ENOMEM. */
 static int summarise(const struct np_sim_input *input,
 		     const struct np_sim_outcome *outcome,
@@ -2005,11 +2000,11 @@ static int summarise(const struct np_sim_input *input,
 		if (has_ended(one))
 			add_job(&result, &input->job[i], one);
 	}
-	qsort(wait, result.started, sizeof(*wait), np_order_double);
-	if (result.started)
+	if (result.started) {
 		result.wait_mean_sec = sum / (double)result.started;
-	result.wait_median_sec = quantile(wait, result.started, .5);
-	result.wait_p95_sec = quantile(wait, result.started, .95);
+		result.wait_median_sec = np_quantile(wait, result.started, .5);
+		result.wait_p95_sec = np_quantile(wait, result.started, .95);
+	}
 	if (result.ended)
 		result.slowdown_mean /= (double)result.ended;
 	if (result.makespan_sec > 0)
@@ -2085,9 +2080,8 @@ static double wait_change(const struct week_sums *week)
 /* Set the 95 % interval of an estimate to that of its bootstrap samples. */
 static void set_interval(struct estimate *estimate, double sample[REPLICATES])
 {
-	qsort(sample, REPLICATES, sizeof(*sample), np_order_double);
-	estimate->low = quantile(sample, REPLICATES, .025);
-	estimate->high = quantile(sample, REPLICATES, .975);
+	estimate->low = np_quantile(sample, REPLICATES, .025);
+	estimate->high = np_quantile(sample, REPLICATES, .975);
 }
 
 /* The bootstrap is over the weeks of all seeds. Returns 0 or -ENOMEM. */
@@ -2411,16 +2405,15 @@ static const char *span_text(const struct sim *sim, char buf[CLI_NUMBER_LEN])
 /* Append how many conflicts may have been missed, and what to do about it. */
 static void add_uncertain(const struct sim *sim, char *buf, size_t len)
 {
-	size_t at = strlen(buf);
-
 	if (sim->n_uncertain)
-		snprintf(buf + at, len - at,
-			 " %zu pair%s of applications %s only an uncertain "
-			 "prediction, on which placement does not act: netprof "
-			 "matrix marks such pairs, and netprof predict says "
-			 "what to measure.",
-			 sim->n_uncertain, cli_plural_s(sim->n_uncertain),
-			 sim->n_uncertain == 1 ? "has" : "have");
+		cli_appendf(
+			buf, len,
+			" %zu pair%s of applications %s only an uncertain "
+			"prediction, on which placement does not act: netprof "
+			"matrix marks such pairs, and netprof predict says "
+			"what to measure.",
+			sim->n_uncertain, cli_plural_s(sim->n_uncertain),
+			sim->n_uncertain == 1 ? "has" : "have");
 }
 
 /* Why the policy did nothing; NULL: it did something. */
