@@ -997,17 +997,13 @@ static const double quantiles[] = { 0.5, 0.9, 0.99 };
 static void print_latency_row(FILE *f, const char *label,
 			      const struct np_sample *sample)
 {
-	char cell[CLI_NUMBER_LEN];
-
 	cli_print_left(f, label, 17);
 	fprintf(f, " %10llu", (unsigned long long)sample->moments.n);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
-		cli_print_right(
-			f,
-			cli_sec(np_sample_quantile(sample, quantiles[i]), cell),
-			10);
-	cli_print_right(f, cli_sec(sample->moments.max, cell), 10);
-	cli_print_right(f, cli_sec(sample->moments.mean, cell), 10);
+		cli_fprint_number(f, cli_sec,
+				  np_sample_quantile(sample, quantiles[i]), 10);
+	cli_fprint_number(f, cli_sec, sample->moments.max, 10);
+	cli_fprint_number(f, cli_sec, sample->moments.mean, 10);
 	fputc('\n', f);
 }
 
