@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,7 +230,7 @@ int cli_pair_nodes_store(const struct cli_pair_nodes *nodes,
 
 /* ---- steps ---- */
 
-#define POLL_MS 10
+#define POLL_SEC 0.01
 
 /* The steps of the current run. */
 struct runner {
@@ -328,30 +328,6 @@ static int start_step(const struct runner *runner, struct np_helper_step *step,
 	return rc;
 }
 
-/* Wait briefly, and keep srun's messages, which explain a failure. */
-static void wait_briefly(struct np_helper_step *step)
-{
-	struct pollfd output = { step->fd, POLLIN, 0 };
-
-	poll(&output, 1, POLL_MS);
-	np_helper_read(step, NULL, NULL);
-}
-
-/* End a step, if it is still running, by SIGTERM and later by SIGKILL. */
-static void end_step(struct np_helper_step *step)
-{
-	struct np_helper_end end = { .requested_sec = np_mono_sec() };
-	int signal_due = SIGTERM;
-
-	while (!np_helper_reap(step) && signal_due >= 0) {
-		if (signal_due)
-			np_helper_signal(step, signal_due);
-		wait_briefly(step);
-		signal_due = np_helper_end_due(&end, np_mono_sec());
-	}
-	np_helper_close(step);
-}
-
 /* Check how a step ended. Returns 0, or -EPIPE with err if it failed. */
 static int check_status(const struct runner *runner, const char *name,
 			const struct np_helper_step *step, struct np_err *err)
@@ -422,7 +398,7 @@ static int begin_corunner(struct runner *runner,
 	while (!rc && np_mono_sec() < until) {
 		if (*runner->stop)
 			return np_errf(err, -EINTR, "stopped");
-		wait_briefly(&runner->corunner);
+		np_helper_wait(&runner->corunner, POLL_SEC, NULL, NULL);
 		rc = restart_corunner(runner, run, err);
 	}
 	return rc;
@@ -441,7 +417,7 @@ static int wait_for_victim(struct runner *runner,
 	int rc = 0;
 
 	while (!rc) {
-		wait_briefly(&runner->victim);
+		np_helper_wait(&runner->victim, POLL_SEC, NULL, NULL);
 		*sec = np_mono_sec() - begin;
 		if (np_helper_reap(&runner->victim))
 			break;
@@ -494,8 +470,8 @@ static int execute(struct runner *runner, const struct cli_planned_run *run,
 	if (!rc)
 		rc = wait_for_victim(runner, run, limit_sec, sec, err);
 	/* After an error or a timeout, steps may still run. */
-	end_step(&runner->victim);
-	end_step(&runner->corunner);
+	np_helper_stop(&runner->victim, SIGTERM, NULL, NULL);
+	np_helper_stop(&runner->corunner, SIGTERM, NULL, NULL);
 	return rc;
 }
 

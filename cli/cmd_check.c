@@ -202,19 +202,13 @@ static int start_probes(struct np_helper_step *step, struct cli_alloc *alloc,
 static int await_probes(struct np_helper_step *step, double sec, char *buf)
 {
 	double until_sec = np_mono_sec() + START_SEC + sec;
-	struct np_helper_end end;
-	int sig = 0;
+	bool late;
 
 	while (step->fd >= 0 && np_fd_wait(step->fd, POLLIN, until_sec))
 		np_helper_read(step, add_report, buf);
-	end = (struct np_helper_end){ .requested_sec = np_mono_sec() };
-	while (!np_helper_reap(step) && sig >= 0) {
-		if (sig)
-			np_helper_signal(step, sig);
-		poll(NULL, 0, 10);
-		sig = np_helper_end_due(&end, np_mono_sec());
-	}
-	if (step->fd >= 0 || !step->ended)
+	late = step->fd >= 0;
+	np_helper_stop(step, 0, add_report, buf);
+	if (late || !step->ended)
 		return -ETIMEDOUT;
 	return WIFEXITED(step->status) ? WEXITSTATUS(step->status) :
 					 128 + WTERMSIG(step->status);
@@ -246,7 +240,6 @@ static int run_probes(const char *transport, double sec, char *buf)
 	if (!rc) {
 		rc = await_probes(&step, sec, buf);
 		np_helper_cause(&step, cause, sizeof(cause));
-		np_helper_close(&step);
 	}
 	if (rc) {
 		add_line(buf, cause);

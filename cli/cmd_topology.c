@@ -18,7 +18,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -921,16 +921,6 @@ static void on_report(const struct np_report *report, void *arg)
 	}
 }
 
-/* Wait up to sec seconds for reports. */
-static void read_reports(struct np_helper_step *step, struct matrix *matrix,
-			 double sec)
-{
-	struct pollfd poll_fd = { step->fd, POLLIN, 0 };
-
-	poll(&poll_fd, 1, (int)(sec * 1000));
-	np_helper_read(step, on_report, matrix);
-}
-
 /*
  * Read reports until the step has ended. Returns 0, -EINTR if the user stops
  * it, -ETIMEDOUT if not all probes start, or another -errno.
@@ -942,7 +932,7 @@ static int wait_for_step(struct np_helper_step *step, struct matrix *matrix,
 	char cause[NP_ERR_LEN + 32];
 
 	while (!np_helper_reap(step)) {
-		read_reports(step, matrix, POLL_SEC);
+		np_helper_wait(step, POLL_SEC, on_report, matrix);
 		/* Only a step whose probes have all started ends in order. */
 		if (*stop && matrix->handshakes == matrix->n)
 			return np_errf(err, -EINTR, "stopped");
@@ -954,7 +944,7 @@ static int wait_for_step(struct np_helper_step *step, struct matrix *matrix,
 				matrix->handshakes, matrix->n, START_SEC);
 	}
 	while (step->fd >= 0)
-		read_reports(step, matrix, POLL_SEC);
+		np_helper_wait(step, POLL_SEC, on_report, matrix);
 	if (matrix->no_memory)
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (matrix->n_finished == matrix->n && !matrix->note[0])
@@ -962,22 +952,6 @@ static int wait_for_step(struct np_helper_step *step, struct matrix *matrix,
 	np_helper_cause(step, cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "the measurement ended early: %s",
 		       matrix->note[0] ? matrix->note : cause);
-}
-
-/* End the step if it still runs. */
-static void stop_step(struct np_helper_step *step, struct matrix *matrix)
-{
-	struct np_helper_end end = { .requested_sec = np_mono_sec() };
-	int sig = SIGUSR1;
-
-	while (!np_helper_reap(step) && sig >= 0) {
-		if (sig)
-			np_helper_signal(step, sig);
-		read_reports(step, matrix, 0.01);
-		/* The signal that is due now; 0: none; negative: give up. */
-		sig = np_helper_end_due(&end, np_mono_sec());
-	}
-	np_helper_close(step);
 }
 
 /* Measure all pairs once. */
@@ -999,7 +973,7 @@ static int run_step(struct cli_alloc *alloc, const struct options *opt,
 	if (rc)
 		return rc;
 	rc = wait_for_step(&step, matrix, cli_alloc_catch_signals(), err);
-	stop_step(&step, matrix);
+	np_helper_stop(&step, SIGUSR1, on_report, matrix);
 	return rc;
 }
 

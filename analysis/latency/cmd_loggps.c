@@ -4,7 +4,6 @@
  * netprof tolerance finds it. With --show it prints the last result instead.
  */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -157,15 +156,6 @@ static int start(struct run *r, struct np_err *err)
 	return rc;
 }
 
-/* Waits for output of the step and handles it. */
-static void read_more(struct run *r, double sec)
-{
-	struct pollfd p = { r->step.fd, POLLIN, 0 };
-
-	poll(&p, 1, (int)(sec * 1000));
-	np_helper_read(&r->step, on_report, r);
-}
-
 /* Error message with the program's own reason, or srun's. */
 static int ended_early(struct run *r, struct np_err *err)
 {
@@ -186,7 +176,7 @@ static int watch(struct run *r, struct np_err *err)
 	while (!r->over) {
 		bool up = r->handshakes && r->handshakes >= r->n_ranks;
 
-		read_more(r, TICK_SEC);
+		np_helper_wait(&r->step, TICK_SEC, on_report, r);
 		/* Slurm 22.05 requires a step to be up before it can end. */
 		if (*r->stop && up)
 			return np_errf(err, -EINTR, "stopped");
@@ -199,27 +189,12 @@ static int watch(struct run *r, struct np_err *err)
 				       r->handshakes, UP_SEC);
 		if (np_helper_reap(&r->step)) {
 			while (r->step.fd >= 0)
-				read_more(r, TICK_SEC);
+				np_helper_wait(&r->step, TICK_SEC, on_report,
+					       r);
 			return r->over ? 0 : ended_early(r, err);
 		}
 	}
 	return 0;
-}
-
-/* Ends the step: by signals with increasing force unless it is done. */
-static void stop(struct run *r)
-{
-	struct np_helper_step *step = &r->step;
-	struct np_helper_end end = { .requested_sec = np_mono_sec() };
-	int sig = r->over ? 0 : SIGUSR1;
-
-	while (!np_helper_reap(step) && sig >= 0) {
-		if (sig)
-			np_helper_signal(step, sig);
-		read_more(r, 0.01);
-		sig = np_helper_end_due(&end, np_mono_sec());
-	}
-	np_helper_close(step);
 }
 
 /*
@@ -240,7 +215,7 @@ static int run_measurement(const struct work *w, struct np_loggps_fit *fit,
 
 	if (!rc) {
 		rc = watch(&r, err);
-		stop(&r);
+		np_helper_stop(&r.step, r.over ? 0 : SIGUSR1, on_report, &r);
 	}
 	if (r.shows_progress)
 		fprintf(stderr, "\r%24s\r", ""); /* clears its line */

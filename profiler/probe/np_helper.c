@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "np_clock.h"
 #include "np_wire.h"
 
 /* ---- command lines ---- */
@@ -324,6 +326,29 @@ int np_helper_end_due(struct np_helper_end *end, double now_sec)
 	if (now_sec < end->requested_sec + due[end->n_sent].after_sec)
 		return 0;
 	return due[end->n_sent++].sig;
+}
+
+void np_helper_wait(struct np_helper_step *step, double sec,
+		    np_helper_report_f *f, void *arg)
+{
+	struct pollfd output = { step->fd, POLLIN, 0 };
+
+	poll(&output, 1, (int)(sec * 1000));
+	np_helper_read(step, f, arg);
+}
+
+void np_helper_stop(struct np_helper_step *step, int sig, np_helper_report_f *f,
+		    void *arg)
+{
+	struct np_helper_end end = { .requested_sec = np_mono_sec() };
+
+	while (!np_helper_reap(step) && sig >= 0) {
+		if (sig)
+			np_helper_signal(step, sig);
+		np_helper_wait(step, 0.01, f, arg);
+		sig = np_helper_end_due(&end, np_mono_sec());
+	}
+	np_helper_close(step);
 }
 
 void np_helper_cause(const struct np_helper_step *step, char *buf, size_t len)

@@ -126,7 +126,7 @@ typedef void np_helper_report_f(const struct np_report *r, void *arg);
 /*
  * Start args with envp. n: number of processes, which find each other through
  * this one (np_wire.h); 0: they do not need to, and get no standard input.
- * Returns 0 or -errno with err. End with np_helper_close().
+ * Returns 0 or -errno with err. np_helper_stop() or np_helper_close() ends it.
  */
 int np_helper_start(struct np_helper_step *step, const struct np_args *args,
 		    char *const envp[], uint32_t n, struct np_err *err);
@@ -154,6 +154,17 @@ struct np_helper_end {
  * SIGKILL after 4 s. 0: none yet; -1: after 6 s they are left to slurmd.
  */
 int np_helper_end_due(struct np_helper_end *end, double now_sec);
+
+/* Read as np_helper_read() does, once there is output or after sec. */
+void np_helper_wait(struct np_helper_step *step, double sec,
+		    np_helper_report_f *f, void *arg);
+
+/*
+ * End a step: send sig (0: none) and, as np_helper_end_due() says, stronger
+ * signals, while its output is read. Then release all resources.
+ */
+void np_helper_stop(struct np_helper_step *step, int sig, np_helper_report_f *f,
+		    void *arg);
 
 /* Release all resources; a process that still runs is left alone. */
 void np_helper_close(struct np_helper_step *step);

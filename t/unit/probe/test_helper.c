@@ -117,6 +117,27 @@ T_TEST("signals reach a side step, once it is there")
 	np_helper_close(&s);
 }
 
+T_TEST("a side step is stopped while its output is read")
+{
+	const struct np_args sh = {
+		.argv = { "/bin/sh", "-c",
+			  (char *)"echo np1 note 0 up; exec /bin/sleep 60" },
+		.n = 3,
+	};
+	char *env[] = { NULL };
+	struct np_helper_step s = NP_HELPER_INIT;
+
+	n_seen = 0;
+	T_CHECK(np_helper_start(&s, &sh, env, 0, NULL) == 0);
+	for (int i = 0; i < 30000 && !n_seen; i++)
+		np_helper_wait(&s, 0.002, take, NULL);
+	T_CHECK(n_seen == 1 && !np_helper_reap(&s));
+	np_helper_stop(&s, SIGTERM, take, NULL);
+	T_CHECK(s.ended && WIFSIGNALED(s.status) &&
+		WTERMSIG(s.status) == SIGTERM && s.fd == -1);
+	np_helper_stop(&s, SIGTERM, take, NULL); /* nobody there: no harm */
+}
+
 static const struct {
 	double sec;
 	int want;
