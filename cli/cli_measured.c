@@ -294,16 +294,6 @@ int cli_measured_load(struct cli_known *known, struct cli_store *store)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Find the index of a program. Returns pairs->n_programs if there is none. */
-static size_t find_program(const struct np_pairs *pairs, const char *name)
-{
-	size_t i = 0;
-
-	while (i < pairs->n_programs && strcmp(pairs->program[i].name, name))
-		i++;
-	return i;
-}
-
 /* Find a pair in one measurement. */
 static bool find_in_measurement(const struct cli_measured_file *measurement,
 				const char *victim_name,
@@ -311,8 +301,8 @@ static bool find_in_measurement(const struct cli_measured_file *measurement,
 				struct cli_measured *out)
 {
 	const struct np_pairs *pairs = &measurement->pairs;
-	size_t victim = find_program(pairs, victim_name);
-	size_t corunner = find_program(pairs, corunner_name);
+	size_t victim = np_pairs_find(pairs, victim_name);
+	size_t corunner = np_pairs_find(pairs, corunner_name);
 	const struct cli_pair_result *pair;
 
 	if (victim == pairs->n_programs || corunner == pairs->n_programs)

@@ -86,16 +86,6 @@ static const char *corunner_name(const struct validate_ctx *ctx, size_t pair)
 	return ctx->list.program[pair % ctx->list.n].name;
 }
 
-/* Return the index of a program; list.n: it is not in the list. */
-static size_t find_program(const struct validate_ctx *ctx, const char *name)
-{
-	size_t i = 0;
-
-	while (i < ctx->list.n && strcmp(ctx->list.program[i].name, name))
-		i++;
-	return i;
-}
-
 /* Return the measured slowdown of a pair; its n is 0 if there is none. */
 static const struct np_mean *measured(const struct validate_ctx *ctx,
 				      size_t pair)
@@ -253,7 +243,8 @@ static int save_with_input(struct validate_ctx *ctx,
 	if (!app)
 		return no_memory(err);
 	for (size_t i = 0; i < known->n; i++) {
-		size_t program = find_program(ctx, known->app[i]->runs.app);
+		size_t program =
+			np_pairs_find(&ctx->pairs, known->app[i]->runs.app);
 
 		if (program < ctx->list.n)
 			app[program] = &known->app[i]->summary.program;
@@ -375,8 +366,8 @@ static void copy_predictions(struct validate_ctx *ctx,
 	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
 		const char *row = cli_matrix_name(matrix, i / matrix->n);
 		const char *column = cli_matrix_name(matrix, i % matrix->n);
-		size_t victim = find_program(ctx, row);
-		size_t corunner = find_program(ctx, column);
+		size_t victim = np_pairs_find(&ctx->pairs, row);
+		size_t corunner = np_pairs_find(&ctx->pairs, column);
 
 		if (victim < n && corunner < n && !matrix->rc[i])
 			ctx->prediction[victim * n + corunner] =

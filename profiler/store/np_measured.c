@@ -1354,12 +1354,19 @@ int np_pairs_format(const struct np_pairs *pairs, char **out,
 
 /* ---- reading pairs ---- */
 
+size_t np_pairs_find(const struct np_pairs *pairs, const char *name)
+{
+	size_t i = 0;
+
+	while (i < pairs->n_programs && strcmp(pairs->program[i].name, name))
+		i++;
+	return i;
+}
+
+/* Whether this is the name of a program in the file. */
 static bool is_program(const struct np_pairs *pairs, const char *name)
 {
-	for (size_t i = 0; i < pairs->n_programs; i++)
-		if (!strcmp(pairs->program[i].name, name))
-			return true;
-	return false;
+	return np_pairs_find(pairs, name) < pairs->n_programs;
 }
 
 /* Runs must name programs of the file. */

@@ -238,6 +238,9 @@ struct np_pairs {
  */
 int np_pairs_add(struct np_pairs *pairs, const struct np_pairs_run *run);
 
+/* The index of a program, or pairs->n_programs if none has this name. */
+size_t np_pairs_find(const struct np_pairs *pairs, const char *name);
+
 /*
  * Read text[len] that np_pairs_format() made; where names its source in
  * messages. Returns 0 (free with np_pairs_free()), or with err: -EINVAL
