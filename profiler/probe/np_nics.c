@@ -815,8 +815,8 @@ const char *np_nics_name(const struct np_nics *nics, size_t i)
 
 #define STACK_BYTES ((size_t)256 << 10)
 /* Wait this long for the thread: it usually needs less. */
-#define OPEN_NS 100000000
-#define READ_NS 1000000
+#define OPEN_SEC 0.1
+#define READ_SEC 0.001
 
 /*
  * A read of a driver's file may hang. The thread then hangs with it, no more is
@@ -896,14 +896,11 @@ static void *reader_main(void *arg)
 }
 
 /* Wait a moment, with the lock, until the thread leaves a state. */
-static void wait_briefly(struct np_counter_reader *reader, int state, long ns)
+static void wait_briefly(struct np_counter_reader *reader, int state,
+			 double sec)
 {
-	struct timespec end;
+	struct timespec end = np_mono_after(sec);
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_nsec += ns;
-	end.tv_sec += end.tv_nsec / 1000000000;
-	end.tv_nsec %= 1000000000;
 	while ((int)reader->state == state &&
 	       !pthread_cond_clockwait(&reader->changed, &reader->lock,
 				       CLOCK_MONOTONIC, &end))
@@ -1000,7 +997,7 @@ static void request_reading(struct np_counter_reader *reader, double now_sec)
 		reader->mono_sec = np_mono_sec();
 		reader->state = REQUESTED;
 		pthread_cond_broadcast(&reader->changed);
-		wait_briefly(reader, REQUESTED, READ_NS);
+		wait_briefly(reader, REQUESTED, READ_SEC);
 	}
 	pthread_mutex_unlock(&reader->lock);
 }
@@ -1041,7 +1038,7 @@ double np_progress_open(struct np_progress *progress, const char *sys,
 	}
 	progress->reader = reader;
 	pthread_mutex_lock(&reader->lock);
-	wait_briefly(reader, OPENING, OPEN_NS);
+	wait_briefly(reader, OPENING, OPEN_SEC);
 	if (reader->state != OPENING)
 		link = reader->device.link;
 	pthread_mutex_unlock(&reader->lock);
