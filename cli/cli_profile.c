@@ -576,8 +576,7 @@ void cli_print_adapters(FILE *f, const struct np_sample *sample)
 			cli_appendf(line, sizeof(line), "%s%s counted %s",
 				    *line ? "; " : "", nic->device, counts);
 	}
-	if (*line)
-		cli_print_labelled(f, "Adapters", "%s", line);
+	cli_print_labelled(f, "Adapters", "%s", line);
 }
 
 /* ---- the verdict ---- */

@@ -70,19 +70,12 @@ static void put_snapshot(FILE *out, const struct metrics *metrics)
  */
 static void put_mode(FILE *out, const struct np_state *state)
 {
-	static const char *const modes[] = {
-		"off",
-		"advise",
-		"prefer",
-		"enforce",
-	};
-
 	cli_gauge_begin(out, "placement_mode", NULL,
 			"1 for the current mode of placement.");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++)
-		cli_gauge_put(out, "placement_mode", "mode", modes[i],
+	for (enum np_mode m = NP_MODE_OFF; m <= NP_MODE_ENFORCE; m++)
+		cli_gauge_put(out, "placement_mode", "mode", np_mode_name(m),
 			      !strcmp(*state->mode ? state->mode : "off",
-				      modes[i]));
+				      np_mode_name(m)));
 }
 
 /* Pending jobs with this decision, applied or only advised. */
