@@ -54,17 +54,10 @@ static void add_leaf(struct np_record *r, const char *name, const char *nodes,
 	r->traffic.bytes = l->delay > 1 ? r->traffic.node_sec * 1e8 * l->busy :
 					  0;
 	r->traffic.link = 1.25e9;
-	leaf->hist = np_hist_new();
-	leaf->windows = malloc(sizeof(*leaf->windows));
-	np_series_init(leaf->windows, 1.0);
 	for (int i = 0; i < l->sec * l->per_sec; i++) {
 		double at = (double)i / l->per_sec;
-		double x = latency(l, (int)at);
-		struct np_moments one = { 1, x, 0, x, x };
 
-		np_hist_add_bin(leaf->hist, np_hist_bin_of(x), 1);
-		np_moments_merge(&leaf->latency, &one);
-		np_series_add(leaf->windows, at, &one);
+		t_add_probe(leaf, at, latency(l, (int)at));
 	}
 }
 

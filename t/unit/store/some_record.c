@@ -20,8 +20,8 @@ double t_uniform(struct t_rng *g)
 	return t_rand(g) / 4294967296.0;
 }
 
-void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
-		   double base_sec, double run_sec)
+/* A leaf with a histogram and windows. */
+static void begin_latency(struct np_leaf_run *leaf)
 {
 	if (!leaf->hist)
 		leaf->hist = np_hist_new();
@@ -29,15 +29,25 @@ void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
 		leaf->windows = malloc(sizeof(*leaf->windows));
 		np_series_init(leaf->windows, 1.0);
 	}
-	for (size_t i = 0; i < n; i++) {
-		double x = base_sec * (1 - 0.2 * log(1 - t_uniform(g)));
-		struct np_moments one = { 1, x, 0, x, x };
+}
 
-		np_hist_add_bin(leaf->hist, np_hist_bin_of(x), 1);
-		np_moments_merge(&leaf->latency, &one);
-		np_series_add(leaf->windows, run_sec * (double)i / (double)n,
-			      &one);
-	}
+void t_add_probe(struct np_leaf_run *leaf, double at_sec, double sec)
+{
+	struct np_moments one = { 1, sec, 0, sec, sec };
+
+	begin_latency(leaf);
+	np_hist_add_bin(leaf->hist, np_hist_bin_of(sec), 1);
+	np_moments_merge(&leaf->latency, &one);
+	np_series_add(leaf->windows, at_sec, &one);
+}
+
+void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
+		   double base_sec, double run_sec)
+{
+	begin_latency(leaf);
+	for (size_t i = 0; i < n; i++)
+		t_add_probe(leaf, run_sec * (double)i / (double)n,
+			    base_sec * (1 - 0.2 * log(1 - t_uniform(g))));
 }
 
 static char *text(struct t_rng *g, const char *what)

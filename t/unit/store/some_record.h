@@ -20,6 +20,9 @@ struct np_record *t_some_record(uint64_t seed);
 /* A successful run of so many seconds, alone, with latencies, on cluster hpc. */
 struct np_record *t_run_alone(double sec);
 
+/* One latency, measured at_sec after the start of the run. */
+void t_add_probe(struct np_leaf_run *leaf, double at_sec, double sec);
+
 /* n samples of about base_sec into a leaf, spread over the seconds of a run. */
 void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
 		   double base_sec, double run_sec);

@@ -313,16 +313,11 @@ T_TEST("phases are those of the runs")
 		t_add_latency(np_record_leaf(r, "b"), &m->g, 0, 1, 60);
 		for (int t = 0; t < 60; t++) {
 			struct np_leaf_run *l = np_record_leaf(r, "a");
+			double sec = t % 20 < 10 ? 4e-5 : 1e-5;
 
-			for (int i = 0; i < 10; i++) {
-				double x = (t % 20 < 10 ? 4e-5 : 1e-5) *
-					   (1 + 0.1 * t_uniform(&m->g));
-				struct np_moments one = { 1, x, 0, x, x };
-
-				np_hist_add_bin(l->hist, np_hist_bin_of(x), 1);
-				np_moments_merge(&l->latency, &one);
-				np_series_add(l->windows, t + 0.5, &one);
-			}
+			for (int i = 0; i < 10; i++)
+				t_add_probe(l, t + 0.5,
+					    sec * (1 + 0.1 * t_uniform(&m->g)));
 		}
 	}
 	p = make(m, NULL, NULL);
@@ -388,19 +383,8 @@ static void add_rail(struct np_record *r, const char *leaf, const char *rail,
 	struct np_leaf_run *l = np_record_leaf(r, leaf);
 
 	l->rail = strdup(rail);
-	l->hist = np_hist_new();
-	l->windows = malloc(sizeof(*l->windows));
-	np_series_init(l->windows, 1);
-	for (int i = 0; i < 100; i++) {
-		double x = i < 50 ? low : high;
-		struct np_moments one = {
-			.n = 1, .mean = x, .min = x, .max = x
-		};
-
-		np_hist_add_bin(l->hist, np_hist_bin_of(x), 1);
-		np_moments_merge(&l->latency, &one);
-		np_series_add(l->windows, i + 0.5, &one);
-	}
+	for (int i = 0; i < 100; i++)
+		t_add_probe(l, i + 0.5, i < 50 ? low : high);
 }
 
 /* The second rail is slower; it counts where it is the more delayed one. */
