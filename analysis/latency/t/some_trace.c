@@ -54,10 +54,6 @@ const char *some_trace(const char *dir, uint32_t rank, uint32_t size,
 
 const char *some_lines(const char *dir, const char *name, const char *text)
 {
-	FILE *f;
-
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	T_CHECK(f && fputs(text, f) >= 0 && !fclose(f));
-	return path;
+	return t_write_text(path, text);
 }

@@ -17,14 +17,8 @@ static void warn(const char *line, void *arg)
 static int conf_bytes(const char *bytes, size_t len,
 		      struct np_topology_conf *out, struct np_err *err)
 {
-	char path[512];
-	FILE *f;
+	const char *path = t_write("topology.conf", bytes, len);
 
-	snprintf(path, sizeof(path), "%s/topology.conf", t_tmpdir());
-	f = fopen(path, "w");
-	T_CHECK(f && fwrite(bytes, 1, len, f) == len);
-	if (f)
-		fclose(f);
 	warned[0] = '\0';
 	return np_topology_conf_read(path, warn, NULL, out, err);
 }

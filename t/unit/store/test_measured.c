@@ -1,5 +1,6 @@
 #include "t.h"
 #include "np_measured.h"
+#include "np_read.h"
 
 #include <errno.h>
 #include <math.h>
@@ -208,22 +209,13 @@ T_TEST("each refusal says where and why")
 	}
 }
 
-static char *read_all(const char *path, size_t *len)
-{
-	FILE *f = fopen(path, "r");
-	char *text = malloc(65536);
-
-	*len = fread(text, 1, 65536, f);
-	fclose(f);
-	return text;
-}
-
 /* Any cut and any flipped byte: an answer or a reason, never a crash. */
 T_TEST("damaged files do no harm")
 {
-	size_t len, failed = 0, silent = 0;
-	char *text = read_all(t_data("pairs.json"), &len);
+	size_t len = 0, failed = 0, silent = 0;
+	char *text = NULL;
 
+	T_CHECK(!np_read_file(t_data("pairs.json"), 65536, &text, &len, NULL));
 	for (size_t i = 0; i < 2 * len; i++) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_measured m = { 0 };

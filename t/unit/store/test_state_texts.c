@@ -1,9 +1,10 @@
 /* States as others may write them: damaged, impossible, hostile. */
 #include "t.h"
+#include "np_read.h"
 #include "some_state.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,24 +96,19 @@ T_TEST("hostile texts are refused with the reason")
 
 T_TEST("every cut of a state is refused")
 {
-	char text[8192];
-	size_t len, taken = 0;
-	FILE *f;
+	char *text = NULL;
+	size_t len = 0, taken = 0;
 
 	fresh_store();
 	T_CHECK(save() == 0);
-	f = fopen(path("state.json"), "r");
-	len = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-	T_CHECK(f && !fclose(f) && len > 500);
+	T_CHECK(!np_read_file(path("state.json"), 8192, &text, &len, NULL));
+	T_CHECK(len > 500);
 	for (size_t i = 0; i + 2 < len; i++) {
-		char cut[8192];
-
-		memcpy(cut, text, i);
-		cut[i] = '\0';
-		write_text("state.json", cut);
+		t_write(path("state.json"), text, i);
 		taken += !load_rc();
 	}
 	T_CHECK(taken == 0);
+	free(text);
 }
 
 T_TEST("hostile texts do not reach a terminal")
