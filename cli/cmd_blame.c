@@ -365,32 +365,16 @@ static void print_leaf_gauges(FILE *out, const struct np_acct *acct,
 			      get_part(&costs->leaf[i].node_hours, part));
 }
 
-/* Print the node-hours that jobs lost because of each slow node. */
-static void print_node_cost_gauges(FILE *out, const struct np_acct *acct,
-				   const struct np_job_cost *costs,
-				   enum estimate_part part)
+/* Print what each slow node costs, and how much longer jobs take on it. */
+static void print_node_gauges(FILE *out, const struct np_acct *acct,
+			      const struct np_job_cost *costs,
+			      enum estimate_part part)
 {
-	static const struct gauge_family family = {
+	static const struct gauge_family cost = {
 		"blame_node_", "node_hours",
 		"Node-hours that jobs lost because of a slow node", 95
 	};
-	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_nodes);
-	char node[NAME_BYTES], name[GAUGE_NAME_BYTES];
-
-	begin_family(out, &family, part, name);
-	for (size_t i = 0; i < shown; i++)
-		cli_gauge_put(out, name, "node",
-			      np_acct_node(acct, costs->node[i].node, node,
-					   sizeof(node)),
-			      get_part(&costs->node[i].node_hours, part));
-}
-
-/* Print how much longer jobs take on each slow node. */
-static void print_excess_time_gauges(FILE *out, const struct np_acct *acct,
-				     const struct np_job_cost *costs,
-				     enum estimate_part part)
-{
-	static const struct gauge_family family = {
+	static const struct gauge_family excess_time = {
 		"blame_node_slower_", "ratio",
 		"How much longer jobs take on a node than the same jobs "
 		"elsewhere",
@@ -399,7 +383,13 @@ static void print_excess_time_gauges(FILE *out, const struct np_acct *acct,
 	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_nodes);
 	char node[NAME_BYTES], name[GAUGE_NAME_BYTES];
 
-	begin_family(out, &family, part, name);
+	begin_family(out, &cost, part, name);
+	for (size_t i = 0; i < shown; i++)
+		cli_gauge_put(out, name, "node",
+			      np_acct_node(acct, costs->node[i].node, node,
+					   sizeof(node)),
+			      get_part(&costs->node[i].node_hours, part));
+	begin_family(out, &excess_time, part, name);
 	for (size_t i = 0; i < shown; i++)
 		cli_gauge_put(out, name, "node",
 			      np_acct_node(acct, costs->node[i].node, node,
@@ -416,8 +406,7 @@ static void print_gauges(FILE *out, const struct np_acct *acct,
 	for (enum estimate_part part = 0; part < N_ESTIMATE_PARTS; part++) {
 		print_pair_gauges(out, acct, costs, part);
 		print_leaf_gauges(out, acct, costs, part);
-		print_node_cost_gauges(out, acct, costs, part);
-		print_excess_time_gauges(out, acct, costs, part);
+		print_node_gauges(out, acct, costs, part);
 	}
 }
 
