@@ -23,7 +23,6 @@ struct seen {
 
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
-static struct np_engine *transfers[T_WORLD_MAX];
 
 static const struct np_transfer fan[] = {
 	{ 0, 1, 100, 0 },
@@ -73,21 +72,8 @@ static void set_up(size_t n)
 			.patience_sec = 30, .done = on_done, .over = on_over,
 		};
 
-		T_CHECK(!np_transfers_new(&c, &transfers[i]));
-		world.citizen[i].engine = transfers[i];
+		T_CHECK(!np_transfers_new(&c, &world.citizen[i].engine));
 	}
-}
-
-static void tear_down(void)
-{
-	for (size_t i = 0; i < world.n; i++)
-		transfers[i]->ops->free(transfers[i]);
-	t_world_free(&world);
-}
-
-static void run_for(double sec)
-{
-	t_world_run(&world, world.now_sec + sec);
 }
 
 /* Both ways: twice the time of a message, whenever it starts. */
@@ -95,7 +81,7 @@ T_TEST("the time of a transfer includes the token")
 {
 	for (size_t n = 3; n < T_WORLD_MAX; n += 2) {
 		set_up(n);
-		run_for(10);
+		t_world_run(&world, 10);
 		T_CHECK(seen[0].n_done == TRIALS);
 		for (size_t i = 0; i < TRIALS; i++)
 			for (size_t k = 0; k < seen[0].n[i]; k++)
@@ -105,43 +91,43 @@ T_TEST("the time of a transfer includes the token")
 			T_CHECK(seen[i].n_over == 1 && !seen[i].rc);
 			T_CHECK(!i || !seen[i].n_done);
 		}
-		tear_down();
+		t_world_free(&world);
 	}
 }
 
 T_TEST("processes sleep while they wait")
 {
 	set_up(3);
-	run_for(10);
+	t_world_run(&world, 10);
 	for (size_t i = 0; i < 3; i++)
 		T_CHECK(world.citizen[i].steps < 200);
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("a lost process ends the measurement")
 {
 	set_up(3);
-	run_for(DELAY_SEC);
+	t_world_run(&world, DELAY_SEC);
 	np_net_loop_kill(world.net, 2);
-	run_for(10);
+	t_world_run(&world, 10);
 	for (size_t i = 0; i < 2; i++) {
 		T_CHECK(seen[i].n_over == 1 && seen[i].rc == -ECONNRESET);
 		T_CHECK(strstr(seen[i].why, "process 2 is lost: ") ||
 			strstr(seen[i].why, "a message failed: "));
 	}
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("a trial without end is abandoned")
 {
 	set_up(3);
 	np_net_loop_set_silent(world.net, 1, true);
-	run_for(29);
+	t_world_run(&world, 29);
 	T_CHECK(!seen[0].n_over);
-	run_for(3);
+	t_world_run(&world, 3);
 	T_CHECK(seen[0].n_over == 1 && seen[0].rc == -ETIMEDOUT);
 	T_CHECK(!strcmp(seen[0].why, "trial 0 has not ended after 30 s"));
-	tear_down();
+	t_world_free(&world);
 }
 
 /* Measurements of schemes */

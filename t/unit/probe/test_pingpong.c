@@ -20,7 +20,6 @@ struct seen {
 
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
-static struct np_engine *pingpong[T_WORLD_MAX];
 static const char *const node[] = { "n0", "n1", "n2", "n3" };
 
 static void on_latency(double at_sec, double latency_sec, void *arg)
@@ -78,21 +77,8 @@ static void set_up(size_t n, double delay_sec, size_t first_rank)
 		for (size_t k = 0; k < n; k++)
 			net->ops->connect(net, (uint32_t)(first_rank + k), &k,
 					  sizeof(k), NULL);
-		np_pingpong_new(&c, &pingpong[i]);
-		world.citizen[i].engine = pingpong[i];
+		np_pingpong_new(&c, &world.citizen[i].engine);
 	}
-}
-
-static void tear_down(void)
-{
-	for (size_t i = 0; i < world.n; i++)
-		pingpong[i]->ops->free(pingpong[i]);
-	t_world_free(&world);
-}
-
-static void run_for(double sec)
-{
-	t_world_run(&world, world.now_sec + sec);
 }
 
 static const struct {
@@ -113,12 +99,12 @@ T_TEST("the latency is half the round trip")
 	T_EACH(r, delays) {
 		set_up(2, r->delay_sec, 0);
 		world.late_sec = r->late_sec;
-		run_for(40);
+		t_world_run(&world, 40);
 		T_ROW(r->name, seen[0].n > 2 && !seen[1].n);
 		T_ROW(r->name, seen[0].latency.min >= r->from_sec * 0.999999 &&
 				       seen[0].latency.max <= r->to_sec);
 		T_ROW(r->name, !seen[0].n_notes && !seen[1].n_notes);
-		tear_down();
+		t_world_free(&world);
 	}
 }
 
@@ -126,15 +112,15 @@ T_TEST("the latency is half the round trip")
 T_TEST("the first round of an exchange is not counted")
 {
 	set_up(2, 5e-3, 0);
-	while (pingpong[0]->messages == 0)
-		run_for(1e-3);
+	while (world.citizen[0].engine->messages == 0)
+		t_world_run(&world, 1e-3);
 	np_net_loop_set_delay(world.net, 10e-6);
-	run_for(1);
+	t_world_run(&world, 1);
 	T_CHECK(seen[0].n > 5);
 	T_CHECK(seen[0].latency.max < 15e-6);
-	T_CHECK(pingpong[0]->messages == 2 * seen[0].n);
-	T_CHECK(pingpong[1]->messages == 2 * seen[0].n);
-	tear_down();
+	T_CHECK(world.citizen[0].engine->messages == 2 * seen[0].n);
+	T_CHECK(world.citizen[1].engine->messages == 2 * seen[0].n);
+	t_world_free(&world);
 }
 
 T_TEST("exchanges keep the period and meet all phases")
@@ -143,7 +129,7 @@ T_TEST("exchanges keep the period and meet all phases")
 	double least = INFINITY, most = 0;
 
 	set_up(2, 10e-6, 0);
-	run_for(100);
+	t_world_run(&world, 100);
 	T_CHECK(t_close((double)seen[0].n, 100 / PERIOD_SEC, 0.03));
 	for (size_t i = 0; i + 1 < seen[0].n; i++) {
 		double gap = seen[0].at_sec[i + 1] - seen[0].at_sec[i];
@@ -157,7 +143,7 @@ T_TEST("exchanges keep the period and meet all phases")
 	/* A program in step with the period is met in all its phases. */
 	for (int i = 0; i < 10; i++)
 		T_CHECK(phase[i] > 50);
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("pairs take turns within the period")
@@ -166,9 +152,9 @@ T_TEST("pairs take turns within the period")
 
 	for (size_t r = 0; r < 8; r++) {
 		set_up(2, 1e-6, 2 * r);
-		run_for(2 * PERIOD_SEC);
+		t_world_run(&world, 2 * PERIOD_SEC);
 		first[r] = seen[0].at_sec[0];
-		tear_down();
+		t_world_free(&world);
 	}
 	for (size_t a = 0; a < 8; a++)
 		for (size_t b = 0; b < a; b++)
@@ -178,12 +164,12 @@ T_TEST("pairs take turns within the period")
 T_TEST("a slow exchange is not followed by a burst")
 {
 	set_up(2, 0.2, 0);
-	run_for(10);
+	t_world_run(&world, 10);
 	/* an exchange takes 0.8 s, then a new one starts a period later */
 	T_CHECK(seen[0].n >= 9 && seen[0].n <= 13);
 	for (size_t i = 0; i + 1 < seen[0].n; i++)
 		T_CHECK(seen[0].at_sec[i + 1] - seen[0].at_sec[i] > 0.8);
-	tear_down();
+	t_world_free(&world);
 }
 
 static const struct {
@@ -200,11 +186,11 @@ T_TEST("polling takes at most 0.2 % of a core")
 	T_EACH(r, polls) {
 		set_up(2, r->delay_sec, 0);
 		world.late_sec = r->late_sec;
-		run_for(50);
+		t_world_run(&world, 50);
 		for (size_t c = 0; c < 2; c++)
 			T_ROW(r->name,
 			      world.citizen[c].polled_sec < 0.002 * 50);
-		tear_down();
+		t_world_free(&world);
 	}
 }
 
@@ -212,12 +198,12 @@ T_TEST("polling takes at most 0.2 % of a core")
 T_TEST("nobody spins for a silent peer")
 {
 	set_up(2, 10e-6, 0);
-	run_for(2);
+	t_world_run(&world, 2);
 	np_net_loop_set_silent(world.net, 1, true);
-	run_for(1);
+	t_world_run(&world, 1);
 	world.citizen[0].polled_sec = world.citizen[1].polled_sec = 0;
 	world.citizen[0].steps = world.citizen[1].steps = 0;
-	run_for(100);
+	t_world_run(&world, 100);
 	T_CHECK(world.citizen[0].polled_sec == 0);
 	T_CHECK(world.citizen[0].steps < 10);
 	T_CHECK(world.citizen[1].steps < 10);
@@ -225,22 +211,22 @@ T_TEST("nobody spins for a silent peer")
 	T_CHECK(!strcmp(seen[0].note[0], "peer on n1 silent for 10 s"));
 	T_CHECK(seen[1].n_notes == 1);
 	T_CHECK(!strcmp(seen[1].note[0], "peer on n0 silent for 10 s"));
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("the answering side is awake in time")
 {
 	set_up(2, 10e-6, 0);
 	world.late_sec = 20e-6;
-	run_for(2); /* it learns how late it wakes */
+	t_world_run(&world, 2); /* it learns how late it wakes */
 	world.citizen[1].got_polling = world.citizen[1].got_asleep = 0;
-	run_for(20);
+	t_world_run(&world, 20);
 	T_CHECK(world.citizen[1].got_polling > 300);
 	T_CHECK(world.citizen[1].got_asleep <
 		world.citizen[1].got_polling / 20);
 	/* and not long before: 50 us of polls for each exchange */
 	T_CHECK(world.citizen[1].polled_sec < 22 / PERIOD_SEC * 50e-6);
-	tear_down();
+	t_world_free(&world);
 }
 
 static const struct {
@@ -258,20 +244,20 @@ T_TEST("a silence is noted and not measured")
 		uint64_t sent;
 
 		set_up(2, 10e-6, 0);
-		run_for(1);
-		sent = pingpong[0]->messages;
-		while (pingpong[0]->messages == sent ||
-		       pingpong[0]->messages % 2 != r->sent)
-			run_for(1e-6);
+		t_world_run(&world, 1);
+		sent = world.citizen[0].engine->messages;
+		while (world.citizen[0].engine->messages == sent ||
+		       world.citizen[0].engine->messages % 2 != r->sent)
+			t_world_run(&world, 1e-6);
 		np_net_loop_set_delay(world.net, 15);
-		run_for(1);
+		t_world_run(&world, 1);
 		np_net_loop_set_delay(world.net, 10e-6);
-		run_for(60);
+		t_world_run(&world, 60);
 		T_ROW(r->name, seen[0].n_notes == 2);
 		T_ROW(r->name, !strcmp(seen[0].note[1], "peer on n1 is back"));
 		T_ROW(r->name, seen[0].latency.max < 1e-4);
 		T_ROW(r->name, seen[0].n > 300);
-		tear_down();
+		t_world_free(&world);
 	}
 }
 
@@ -280,36 +266,36 @@ T_TEST("a lost peer is noted once, then all is quiet")
 	size_t n;
 
 	set_up(2, 10e-6, 0);
-	run_for(1);
+	t_world_run(&world, 1);
 	n = seen[0].n;
 	np_net_loop_kill(world.net, 1);
-	run_for(NP_LIVENESS_GRACE_SEC / 2);
+	t_world_run(&world, NP_LIVENESS_GRACE_SEC / 2);
 	T_CHECK(seen[0].n_notes == 0);
-	run_for(60);
+	t_world_run(&world, 60);
 	T_CHECK(seen[0].n_notes == 1);
 	T_CHECK(!strcmp(seen[0].note[0], "peer on n1 lost"));
 	T_CHECK(seen[0].n == n);
 	world.citizen[0].steps = 0;
-	run_for(1000);
+	t_world_run(&world, 1000);
 	T_CHECK(world.citizen[0].steps < 3);
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("a lost client is noted by its server")
 {
 	set_up(2, 10e-6, 0);
-	run_for(1);
+	t_world_run(&world, 1);
 	np_net_loop_kill(world.net, 0);
-	run_for(60);
+	t_world_run(&world, 60);
 	T_CHECK(seen[1].n_notes == 1);
 	T_CHECK(!strcmp(seen[1].note[0], "peer on n0 lost"));
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("in a triangle everybody measures")
 {
 	set_up(3, 10e-6, 0);
-	run_for(20);
+	t_world_run(&world, 20);
 	for (size_t i = 0; i < 3; i++) {
 		T_CHECK(t_close((double)seen[i].n, 200, 0.1));
 		T_CHECK(seen[i].latency.mean < 20e-6);
@@ -318,18 +304,18 @@ T_TEST("in a triangle everybody measures")
 	}
 	/* one is lost: the two that are left still measure */
 	np_net_loop_kill(world.net, 2);
-	run_for(20);
+	t_world_run(&world, 20);
 	T_CHECK(seen[0].n > 380 && seen[1].n < 210);
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("a process without peer sleeps")
 {
 	set_up(1, 0, 0);
-	run_for(1000);
+	t_world_run(&world, 1000);
 	T_CHECK(world.citizen[0].steps == 1);
-	T_CHECK(pingpong[0]->messages == 0);
-	tear_down();
+	T_CHECK(world.citizen[0].engine->messages == 0);
+	t_world_free(&world);
 }
 
 T_TEST("patience is ten periods, or 10 s")

@@ -16,7 +16,6 @@ struct seen {
 
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
-static struct np_engine *rounds[T_WORLD_MAX];
 static size_t from[T_WORLD_MAX][T_WORLD_MAX], to[T_WORLD_MAX][T_WORLD_MAX];
 static const struct np_place place[] = {
 	{ "n0", "leaf" },
@@ -61,21 +60,8 @@ static void set_up(size_t n, const char *level, double delay_sec)
 		np_pairing_ring(place, n, false, i, c.level.peers, to[i],
 				from[i], &got);
 		c.level.peers = (uint32_t)got;
-		np_rounds_new(&c, &rounds[i]);
-		world.citizen[i].engine = rounds[i];
+		np_rounds_new(&c, &world.citizen[i].engine);
 	}
-}
-
-static void tear_down(void)
-{
-	for (size_t i = 0; i < world.n; i++)
-		rounds[i]->ops->free(rounds[i]);
-	t_world_free(&world);
-}
-
-static void run_for(double sec)
-{
-	t_world_run(&world, world.now_sec + sec);
 }
 
 static const struct {
@@ -99,10 +85,10 @@ T_TEST("a round takes its pause plus its transfers")
 		double sec = 100 * r->round_sec;
 
 		set_up(r->nodes, r->level, r->delay_sec);
-		run_for(sec);
+		t_world_run(&world, sec);
 		for (size_t c = 0; c < r->nodes; c++) {
 			struct np_moments *m = &seen[c].round;
-			uint64_t sent = rounds[c]->messages;
+			uint64_t sent = world.citizen[c].engine->messages;
 
 			T_ROW(name, t_close(m->mean, r->round_sec, 0.01));
 			/* the first is not counted, the last is not over */
@@ -113,7 +99,7 @@ T_TEST("a round takes its pause plus its transfers")
 					    0.011));
 			T_ROW(name, !seen[c].n_notes);
 		}
-		tear_down();
+		t_world_free(&world);
 	}
 }
 
@@ -127,34 +113,34 @@ T_TEST("pauses vary, and keep their mean also over few rounds")
 
 		snprintf(name, sizeof(name), "%zu rounds", rounds_of[i]);
 		set_up(2, "P1:M1:B100ms", 0);
-		run_for(0.1 * ((double)rounds_of[i] + 1.5));
+		t_world_run(&world, 0.1 * ((double)rounds_of[i] + 1.5));
 		T_ROW(name,
 		      m->n >= rounds_of[i] - 1 && m->n <= rounds_of[i] + 1);
 		T_ROW(name, fabs(m->mean - 0.1) < 0.1 * 0.6 / (double)m->n);
 		T_ROW(name, m->min >= 0.05 && m->min < 0.06);
 		T_ROW(name, m->max <= 0.15 && m->max > 0.14);
 		T_ROW(name, seen[1].round.n == m->n);
-		tear_down();
+		t_world_free(&world);
 	}
 }
 
 T_TEST("a slower network shows in full, even with a long pause")
 {
 	set_up(2, "P1:M1:B60ms", 10e-3);
-	run_for(100);
+	t_world_run(&world, 100);
 	T_CHECK(t_close(seen[0].round.mean, 70e-3, 1e-3));
 	np_net_loop_set_delay(world.net, 20e-3);
-	run_for(0.2);
+	t_world_run(&world, 0.2);
 	memset(seen, 0, sizeof(seen));
-	run_for(100);
+	t_world_run(&world, 100);
 	T_CHECK(t_close(seen[0].round.mean, 80e-3, 1e-3));
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("waiting does not spin")
 {
 	set_up(4, "P2:M4:B5ms", 20e-3);
-	run_for(10);
+	t_world_run(&world, 10);
 	for (size_t i = 0; i < 4; i++) {
 		double n = (double)seen[i].round.n + 2;
 
@@ -162,59 +148,59 @@ T_TEST("waiting does not spin")
 		T_CHECK(world.citizen[i].polled_sec <
 			n * 1.05 * NP_ROUNDS_POLL_SEC);
 	}
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("a process without peer sleeps")
 {
 	set_up(1, "c7", 0);
-	run_for(1000);
+	t_world_run(&world, 1000);
 	T_CHECK(world.citizen[0].steps == 1);
-	T_CHECK(rounds[0]->messages == 0);
-	tear_down();
+	T_CHECK(world.citizen[0].engine->messages == 0);
+	t_world_free(&world);
 }
 
 T_TEST("the loss of a peer is noted and ends the rounds")
 {
 	set_up(3, "P1:M1:B10ms", 1e-3);
-	run_for(1);
+	t_world_run(&world, 1);
 	np_net_loop_kill(world.net, 1); /* the successor of n0 */
-	run_for(1);
+	t_world_run(&world, 1);
 	T_CHECK(!seen[0].n_notes);
-	run_for(200);
+	t_world_run(&world, 200);
 	T_CHECK(seen[0].n_notes == 1);
 	T_CHECK(!strcmp(seen[0].note, "peer on n1 lost"));
 	/* n2 waits for n1 and sends to n0: it sees a round without end */
 	T_CHECK(seen[2].n_notes == 1);
 	T_CHECK(!strcmp(seen[2].note, "round not over 30 s after its pause"));
 	world.citizen[0].steps = world.citizen[2].steps = 0;
-	run_for(1000);
+	t_world_run(&world, 1000);
 	T_CHECK(world.citizen[0].steps < 3 && world.citizen[2].steps < 3);
-	tear_down();
+	t_world_free(&world);
 }
 
 /* n2 sends to n0, which sends to n1. */
 T_TEST("a receive that fails is of the peer before")
 {
 	set_up(3, "P1:M1:B10ms", 1e-3);
-	run_for(1);
+	t_world_run(&world, 1);
 	np_net_loop_fail_receives(world.net, 0);
-	run_for(200);
+	t_world_run(&world, 200);
 	T_CHECK(seen[0].n_notes == 1);
 	T_CHECK(!strcmp(seen[0].note, "peer on n2 lost"));
-	tear_down();
+	t_world_free(&world);
 }
 
 T_TEST("an endless round is noted and not counted")
 {
 	set_up(2, "P1:M1:B10ms", 1e-3);
-	run_for(1);
+	t_world_run(&world, 1);
 	np_net_loop_set_delay(world.net, 100);
-	run_for(1);
+	t_world_run(&world, 1);
 	np_net_loop_set_delay(world.net, 1e-3);
-	run_for(150);
+	t_world_run(&world, 150);
 	T_CHECK(seen[0].n_notes == 1);
 	T_CHECK(seen[0].round.max < 0.02);
 	T_CHECK(seen[0].round.n > 4000);
-	tear_down();
+	t_world_free(&world);
 }

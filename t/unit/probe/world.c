@@ -35,6 +35,9 @@ void t_world_init(struct t_world *w, size_t n)
 
 void t_world_free(struct t_world *w)
 {
+	for (size_t i = 0; i < w->n; i++)
+		if (w->citizen[i].engine)
+			w->citizen[i].engine->ops->free(w->citizen[i].engine);
 	np_net_loop_free(w->net);
 }
 
@@ -63,8 +66,10 @@ static double wakes_sec(struct t_world *w, struct t_citizen *c)
 	return c->next.until_sec + w->late_sec;
 }
 
-void t_world_run(struct t_world *w, double until_sec)
+void t_world_run(struct t_world *w, double sec)
 {
+	double until_sec = w->now_sec + sec;
+
 	for (size_t i = 0; i < w->n; i++)
 		step(w, &w->citizen[i]);
 	for (;;) {

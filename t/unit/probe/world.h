@@ -36,9 +36,9 @@ struct t_world {
 
 /* n ends, all connected to all: rank j is end j. */
 void t_world_init(struct t_world *w, size_t n);
-void t_world_free(struct t_world *w);
+void t_world_free(struct t_world *w); /* with the engines of all */
 
-/* Let time pass until until_sec. */
-void t_world_run(struct t_world *w, double until_sec);
+/* Let so much time pass. */
+void t_world_run(struct t_world *w, double sec);
 
 #endif
