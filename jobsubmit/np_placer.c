@@ -925,8 +925,10 @@ static int read_cluster(struct np_placer *placer, struct pass *pass,
 	struct np_cluster_map *map;
 	int rc = np_ctld_info_load(&pass->info, err);
 
-	/* Loading takes long if a controller before this one in slurm.conf is
-	   lost: holds must not be over before they are written. */
+	/*
+	 * Loading takes long if a controller before this one in slurm.conf is
+	 * lost: holds must not be over before they are written.
+	 */
 	now_sec = time(NULL);
 	if (!rc)
 		rc = append_rails(conf, pass->known.rails,

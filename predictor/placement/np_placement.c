@@ -4472,8 +4472,10 @@ static int64_t end_of_hold(const struct np_policy *policy,
 		left = 1;
 	last = now_sec + (int64_t)ceil(left);
 	end = now_sec + (int64_t)ceil(step);
-	/* Close enough, which saves an update; not if it is longer, as that of
-	   a job that was waiting, or after the clock was set back. */
+	/*
+	 * Close enough, which saves an update; not if it is longer, as that of
+	 * a job that was waiting, or after the clock was set back.
+	 */
 	if (job->prior == NP_PRIOR_HELD && job->prior_until_sec < end &&
 	    (double)(job->prior_until_sec - now_sec) > step / 2)
 		end = job->prior_until_sec;
