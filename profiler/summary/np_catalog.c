@@ -394,9 +394,13 @@ struct np_catalog {
 	 */
 	struct fabric fabrics[MAX_FABRICS];
 	size_t n_fabrics;
-	/* Rails and transports without a calibration; fabrics[0] is used. */
+	/*
+	 * The last rails and transports that were found to have no calibration;
+	 * fabrics[0] is used for them. As runs may name any rail, a new one
+	 * replaces the oldest.
+	 */
 	char uncalibrated[MAX_UNCALIBRATED][160];
-	size_t n_uncalibrated;
+	size_t n_uncalibrated; /* number found, of which some were replaced */
 	struct np_store_stamp cal_stamp;
 	double cal_due;	       /* time of the next look for a calibration */
 	double cal_reread_due; /* as np_cat_app.reread_due */
@@ -1206,7 +1210,10 @@ static void drop_derived(struct np_catalog *catalog)
 
 #define CHECK_REPLICATES 50 /* bootstrap samples of an interval */
 
-/* Load the calibration of a fabric, and make its models. */
+/*
+ * Load the calibration of a fabric, and make its models. Returns 0, -ENOENT
+ * (there is only one of another fabric) or another -errno with err.
+ */
 static int fabric_open(const struct np_catalog *catalog,
 		       const struct np_fabric_of *of, struct fabric *out,
 		       struct np_err *err)
@@ -1221,7 +1228,11 @@ static int fabric_open(const struct np_catalog *catalog,
 
 	if (rc)
 		return rc;
-	rc = np_predictor_new(fabric.cal.fabric, m, &fast, &fabric.models, err);
+	if (!np_fabric_is_of(&fabric.cal, of))
+		rc = -ENOENT;
+	if (!rc)
+		rc = np_predictor_new(fabric.cal.fabric, m, &fast,
+				      &fabric.models, err);
 	if (!rc)
 		rc = np_predictor_new(fabric.cal.fabric, m, &full,
 				      &fabric.checked, err);
@@ -1251,24 +1262,25 @@ static int fabric_load(struct np_catalog *catalog, struct np_err *err)
 	return 0;
 }
 
-/*
- * Is this fabric known to have no calibration? If not, note that it has none:
- * the caller takes that back if it finds one.
- */
-static bool is_known_uncalibrated(struct np_catalog *catalog,
-				  const struct np_fabric_of *of)
+/* Open a fabric, unless it is known to have no calibration. */
+static int find_fabric(struct np_catalog *catalog,
+		       const struct np_fabric_of *of, struct fabric *out)
 {
 	char key[sizeof(catalog->uncalibrated[0])];
+	int rc;
 
 	snprintf(key, sizeof(key), "%s %s", of->rail ? of->rail : "",
 		 of->rail || !of->transport ? "" : of->transport);
-	for (size_t i = 0; i < catalog->n_uncalibrated; i++)
+	for (size_t i = 0; i < catalog->n_uncalibrated && i < MAX_UNCALIBRATED;
+	     i++)
 		if (!strcmp(catalog->uncalibrated[i], key))
-			return true;
-	if (catalog->n_uncalibrated == MAX_UNCALIBRATED)
-		return true;
-	strcpy(catalog->uncalibrated[catalog->n_uncalibrated++], key);
-	return false;
+			return -ENOENT;
+	rc = fabric_open(catalog, of, out, NULL);
+	if (rc)
+		strcpy(catalog->uncalibrated[catalog->n_uncalibrated++ %
+					     MAX_UNCALIBRATED],
+		       key);
+	return rc;
 }
 
 /*
@@ -1292,14 +1304,8 @@ static size_t fabric_of(struct np_catalog *catalog, const struct np_runs *runs)
 		if (np_fabric_is_of(&catalog->fabrics[i].cal, &of))
 			return i;
 	if (catalog->n_fabrics == MAX_FABRICS ||
-	    is_known_uncalibrated(catalog, &of) ||
-	    fabric_open(catalog, &of, &fabric, NULL))
+	    find_fabric(catalog, &of, &fabric))
 		return 0;
-	if (!np_fabric_is_of(&fabric.cal, &of)) {
-		fabric_close(&fabric);
-		return 0;
-	}
-	catalog->n_uncalibrated--;
 	catalog->fabrics[catalog->n_fabrics] = fabric;
 	return catalog->n_fabrics++;
 }

@@ -160,6 +160,37 @@ T_TEST("each rail has its own calibration")
 	stop();
 }
 
+/* Runs may name any rail, also rails that do not exist. */
+T_TEST("runs that name other rails hide no rail's calibration")
+{
+	const unsigned me = geteuid();
+
+	start("hpc");
+	sh("cd fabric/hpc && sed 's/\"mean\": 0.91/\"mean\": 0.5/;"
+	   "1s/{/{\"rail\": \"b\", /;s/\"date\": [0-9]*/\"date\": 1719000000/'"
+	   " " CAL " >20240601T100000Z.json && sed -i "
+	   "'1s/{/{\"rail\": \"a\", /' " CAL);
+	for (int i = 0; i < 20; i++) {
+		char app[16];
+
+		snprintf(app, sizeof(app), "no%d", i);
+		put_own("fft", app);
+		sh("sed -i 's/\"leaves\":\\[{\"name\":\"[^\"]*\",/&\"rail\":"
+		   "\"no%d\",/;s/\"app\":\"fft/\"app\":\"%s/' users/%u/%s/*",
+		   i, app, me, app);
+	}
+	for (int i = 0; i < 20; i++) /* reading takes turns */
+		T_CHECK(refresh() == 0 && !w.n_warned);
+	put_own("fft", "fft");
+	put_own("halo", "halo");
+	sh("sed -i 's/\"leaves\":\\[{\"name\":\"[^\"]*\",/&\"rail\":\"a\",/' "
+	   "users/%u/fft/* users/%u/halo/*",
+	   me, me);
+	T_CHECK(refresh() == 0 && !w.n_warned);
+	T_CHECK(fabs(slowdown("fft", "halo") - 0.152188) < 2e-4);
+	stop();
+}
+
 T_TEST("the calibration is described")
 {
 	start("hpc");
