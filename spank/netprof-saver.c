@@ -39,6 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_array.h"
 #include "np_clock.h"
 #include "np_detach.h"
 #include "np_elf.h"
@@ -469,14 +470,17 @@ static void run_writer(const struct np_saver_client *as_user,
 
 /* ---- the saver ---- */
 
-/* Most connections and traces being written; of all users, and of one. */
-#define MAX_CONNECTIONS 2048
+/*
+ * Limits on what all users hold, and on what one does, who gets a share
+ * (np_array.h) if that is less.
+ */
+#define MAX_CONNECTIONS 2048 /* and traces being written */
 #define MAX_CONNECTIONS_USER 512
-/* Most bytes in requests being read; of all users, and of one. */
-#define MAX_READ_BYTES (64u << 20)
+#define MAX_READ_BYTES (64u << 20) /* of requests being read */
 #define MAX_READ_BYTES_USER (16u << 20)
-#define MAX_REPLY_BYTES (1u << 20) /* most that a client may leave unread */
-#define MAX_GROUPS 4096		   /* of a client */
+#define MAX_REPLY_BYTES (16u << 20) /* of replies that clients leave unread */
+#define MAX_REPLY_BYTES_CLIENT (1u << 20)
+#define MAX_GROUPS 4096		 /* of a client */
 #define ACCEPT_PAUSE_NS 10000000 /* pause when there are no descriptors left */
 #define SLOW_SEC 30.0 /* a worker that takes longer is reported to syslog */
 #define POLL_MS 1000  /* to check for slow workers */
@@ -538,6 +542,7 @@ static void disconnect(struct connection *connection)
 	free(connection->text);
 	free(connection->out);
 	connection->text = connection->out = NULL;
+	connection->out_len = 0;
 	np_saver_client_put(connection->client);
 	connection->client = NULL;
 }
@@ -590,12 +595,18 @@ static struct np_saver_client *identify(int fd)
 	return client;
 }
 
+/* On a host without slurmd, a saver has only one user. */
 static bool may_connect(const struct saver *saver,
 			const struct np_saver_client *client)
 {
-	return client && (!saver->own || client->uid == geteuid()) &&
-	       saver->n_connections < MAX_CONNECTIONS &&
-	       count_of(saver, client->uid) < MAX_CONNECTIONS_USER;
+	size_t held = client ? count_of(saver, client->uid) : 0;
+
+	if (!client || held >= MAX_CONNECTIONS_USER)
+		return false;
+	return saver->own ?
+		       client->uid == geteuid() :
+		       np_share_allows(MAX_CONNECTIONS - saver->n_connections,
+				       held, 1);
 }
 
 /* Add a connection, which takes over fd. */
@@ -633,15 +644,35 @@ static void send_out(struct connection *connection)
 	}
 }
 
-/* Send a reply. A client that leaves too much unread is disconnected. */
-static void send_reply(struct connection *connection, uint32_t seq,
-		       const char *fields, size_t len)
+/* Whether a client may leave so many more bytes of replies unread. */
+static bool may_reply(const struct saver *saver,
+		      const struct connection *connection, size_t len)
+{
+	size_t all = 0, own = 0;
+
+	for (size_t i = 0; i < saver->n_connections; i++) {
+		const struct connection *o = saver->connection[i];
+
+		if (!o->out_len)
+			continue;
+		all += o->out_len;
+		own += o->client->uid == connection->client->uid ? o->out_len :
+								   0;
+	}
+	return connection->out_len + len <= MAX_REPLY_BYTES_CLIENT &&
+	       np_share_allows(MAX_REPLY_BYTES - all, own, len);
+}
+
+/* Send a reply. A client whose user leaves too much unread is disconnected. */
+static void send_reply(const struct saver *saver, struct connection *connection,
+		       uint32_t seq, const char *fields, size_t len)
 {
 	struct np_saver_header h = { NP_SAVER_VERSION, NP_SAVER_REPLY, seq,
 				     (uint32_t)len };
 	size_t need = connection->out_len + sizeof(h) + len;
-	char *grown = need <= MAX_REPLY_BYTES ? realloc(connection->out, need) :
-						NULL;
+	char *grown = may_reply(saver, connection, sizeof(h) + len) ?
+			      realloc(connection->out, need) :
+			      NULL;
 
 	if (!grown) {
 		disconnect(connection);
@@ -655,7 +686,8 @@ static void send_reply(struct connection *connection, uint32_t seq,
 }
 
 /* Reply that a request failed. */
-static void refuse(struct connection *connection, uint32_t seq, int rc)
+static void refuse(const struct saver *saver, struct connection *connection,
+		   uint32_t seq, int rc)
 {
 	char fields[128];
 	int len = snprintf(
@@ -666,7 +698,7 @@ static void refuse(struct connection *connection, uint32_t seq, int rc)
 		0);
 
 	fields[len++] = '\0';
-	send_reply(connection, seq, fields, (size_t)len);
+	send_reply(saver, connection, seq, fields, (size_t)len);
 }
 
 /*
@@ -734,14 +766,14 @@ static void take_request(struct saver *saver, struct connection *connection)
 	connection->n_read = 0;
 	rc = np_saver_queue_add(&saver->queue, &r);
 	if (rc && r.kind != NP_SAVER_LOG)
-		refuse(connection, r.seq, rc);
+		refuse(saver, connection, r.seq, rc);
 }
 
 /* Return whether there is room for the request that a client has announced. */
 static bool has_room(const struct saver *saver,
 		     const struct connection *connection)
 {
-	size_t all = connection->head.len, own = all;
+	size_t len = connection->head.len, all = 0, own = 0;
 
 	for (size_t i = 0; i < saver->n_connections; i++) {
 		const struct connection *o = saver->connection[i];
@@ -752,7 +784,8 @@ static bool has_room(const struct saver *saver,
 		own += o->client->uid == connection->client->uid ? o->head.len :
 								   0;
 	}
-	return all <= MAX_READ_BYTES && own <= MAX_READ_BYTES_USER;
+	return own + len <= MAX_READ_BYTES_USER &&
+	       np_share_allows(MAX_READ_BYTES - all, own, len);
 }
 
 /*
@@ -854,9 +887,9 @@ static void end_request(struct saver *saver, struct np_saver_request *request,
 			find_connection(saver, request->connection);
 
 	if (connection && len)
-		send_reply(connection, request->seq, fields, len);
+		send_reply(saver, connection, request->seq, fields, len);
 	else if (connection)
-		refuse(connection, request->seq, rc);
+		refuse(saver, connection, request->seq, rc);
 	np_saver_queue_done(&saver->queue, request);
 }
 

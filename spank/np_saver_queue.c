@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 void np_saver_client_put(struct np_saver_client *client)
 {
 	if (client && !--client->refs)
@@ -58,15 +60,20 @@ find_older(struct np_saver_queue *queue, const struct np_saver_request *request)
 	return NULL;
 }
 
-/* Whether the queue stays within its limits with one more request. */
+/*
+ * Whether the queue stays within its limits with one more request, which may
+ * replace an older one.
+ */
 static bool is_within_limits(const struct np_saver_queue *queue,
-			     const struct np_saver_request *request)
+			     const struct np_saver_request *request,
+			     const struct np_saver_request *older)
 {
-	size_t n = 0, n_user = 0;
-	size_t bytes = request->len, bytes_user = request->len;
+	size_t n = 0, n_user = 0, bytes = 0, bytes_user = 0;
 
 	for (const struct np_saver_request *other = queue->first; other;
 	     other = other->next) {
+		if (other == older)
+			continue;
 		n++;
 		bytes += other->len;
 		if (other->client->uid != request->client->uid)
@@ -74,9 +81,11 @@ static bool is_within_limits(const struct np_saver_queue *queue,
 		n_user++;
 		bytes_user += other->len;
 	}
-	return n < NP_SAVER_WAITING && n_user < NP_SAVER_WAITING_USER &&
-	       bytes <= NP_SAVER_WAITING_BYTES &&
-	       bytes_user <= NP_SAVER_WAITING_USER_BYTES;
+	return n_user < NP_SAVER_WAITING_USER &&
+	       bytes_user + request->len <= NP_SAVER_WAITING_USER_BYTES &&
+	       np_share_allows(NP_SAVER_WAITING - n, n_user, 1) &&
+	       np_share_allows(NP_SAVER_WAITING_BYTES - bytes, bytes_user,
+			       request->len);
 }
 
 int np_saver_queue_add(struct np_saver_queue *queue,
@@ -86,16 +95,16 @@ int np_saver_queue_add(struct np_saver_queue *queue,
 				**end = &queue->first;
 	struct np_saver_request *copy;
 
+	if (!is_within_limits(queue, request, older)) {
+		free(request->text);
+		return -EBUSY;
+	}
 	if (older) {
 		free(older->text);
 		older->text = request->text;
 		older->len = request->len;
 		older->seq = request->seq;
 		return 0;
-	}
-	if (!is_within_limits(queue, request)) {
-		free(request->text);
-		return -EBUSY;
 	}
 	copy = malloc(sizeof(*copy));
 	if (!copy) {

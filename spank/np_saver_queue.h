@@ -21,7 +21,8 @@
 #define NP_SAVER_WORKERS 16 /* most requests being worked on at a time */
 /*
  * Most requests in the queue, waiting or being worked on, and most bytes of
- * their texts; of all users, and of one.
+ * their texts; of all users, and of one, who gets a share (np_array.h) if that
+ * is less.
  */
 #define NP_SAVER_WAITING 4096
 #define NP_SAVER_WAITING_USER 1024

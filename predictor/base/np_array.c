@@ -177,6 +177,12 @@ void np_index_free(struct np_index *index)
 
 /* ---- fair shares ---- */
 
+bool np_share_allows(uint64_t left, uint64_t held, uint64_t amount)
+{
+	/* Afterwards, the user must not hold more than is still free. */
+	return amount <= left && held + amount <= left - amount;
+}
+
 static uint64_t amount_held(const struct np_shares *shares, uint32_t uid)
 {
 	uint32_t user = np_index_find(&shares->user, &uid, sizeof(uid));
@@ -190,9 +196,7 @@ bool np_shares_can_take(const struct np_shares *shares, uint32_t uid,
 	uint64_t left =
 		shares->limit > shares->used ? shares->limit - shares->used : 0;
 
-	/* Afterwards, the user must not hold more than is still free. */
-	return amount <= left &&
-	       amount_held(shares, uid) + amount <= left - amount;
+	return np_share_allows(left, amount_held(shares, uid), amount);
 }
 
 void np_shares_add(struct np_shares *shares, uint32_t uid, uint64_t amount)

@@ -83,6 +83,12 @@ void np_index_free(struct np_index *index);
  * 1/(n + 1) each, and something is always left for the next user.
  */
 
+/*
+ * Whether a user who holds an amount may take more of what is left. For callers
+ * that count for themselves.
+ */
+bool np_share_allows(uint64_t left, uint64_t held, uint64_t amount);
+
 /* All members but the limit are zero at first: nothing is taken. */
 struct np_shares {
 	uint64_t limit, used; /* the whole amount, and how much users hold */

@@ -182,6 +182,55 @@ test_a_saver_that_ends_loses_no_request() {
 		exit($lost || !$refused)' "$(rundir)/build/netprof-saver" 20001
 }
 
+# A saver of the whole node, with socket names of its own.
+test_four_users_leave_room_in_the_saver() {
+	equal "connections" "$(inside --user root -- unshare -n perl -MSocket -e '
+		$SIG{CHLD} = $SIG{PIPE} = "IGNORE";
+		alarm 240;
+		pipe my $control, my $slurmd or die; # open as long as this process
+		if (!fork) {
+			close $slurmd;
+			open STDIN, "<&", $control or die;
+			exec $ARGV[0] or die;
+		}
+		sub client {
+			socket my $s, AF_UNIX, SOCK_STREAM, 0 or die;
+			until (connect $s, pack "S a*", AF_UNIX, "\0netprof/saver/0") {
+				select undef, undef, undef, 0.01;
+			}
+			return $s;
+		}
+		sub gets_reply { # to CHECK, request 1, whether a directory answers
+			my ($s) = @_;
+			syswrite $s, pack "L4 a*", 0x6e707331, 4, 1, 2, "/\0";
+			return sysread $s, my $head, 16;
+		}
+		sub connect_as { # the number of connections that a user gets, of some
+			my ($uid, $wanted) = @_;
+			pipe my $r, my $w or die;
+			if (!fork) {
+				$> = $< = $uid;
+				close $slurmd;
+				my @s;
+				while (@s < $wanted) {
+					my $s = client();
+					gets_reply($s) or last;
+					push @s, $s;
+				}
+				syswrite $w, @s . "\n";
+				sysread $control, my $end, 1;
+				exit;
+			}
+			close $w;
+			my $n = <$r>;
+			chomp $n;
+			return $n;
+		}
+		print join " ", map({ connect_as($_, 999) } 20001 .. 20004),
+			map { connect_as($_, 50) } 20005 .. 20006;
+		' "$(rundir)/build/netprof-saver")" "512 512 512 256 50 50"
+}
+
 test_pmix_plugin_missing() {
 	local so JOB="sh -c '$PROBED 15; echo ok; exit 7'"
 

@@ -188,6 +188,48 @@ T_TEST("who has too much waiting is refused, and others are not")
 	np_saver_client_put(b);
 }
 
+T_TEST("a record that grows while it waits stays within the limits")
+{
+	struct np_saver_queue q = { .first = NULL };
+	struct np_saver_client *w = who(1);
+	size_t n_grown = 0, bytes = 0;
+
+	for (uint64_t from = 0; from < 64; from++)
+		T_CHECK(!add(&q, w, from, NP_SAVER_SAVE, 2));
+	for (uint64_t from = 0; from < 64; from++)
+		n_grown += !add(&q, w, from, NP_SAVER_SAVE, 1 << 20);
+	for (const struct np_saver_request *o = q.first; o; o = o->next)
+		bytes += o->len;
+	T_CHECK(n_grown == 15 && bytes <= NP_SAVER_WAITING_USER_BYTES);
+	T_ROW("one may replace another of its size",
+	      !add(&q, w, 0, NP_SAVER_SAVE, 1 << 20));
+	empty(&q);
+	np_saver_client_put(w);
+}
+
+T_TEST("users who take all that they get leave room for others")
+{
+	static const size_t lens[] = { 16, 1 << 20 };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lens); i++) {
+		struct np_saver_queue q = { .first = NULL };
+		struct np_saver_client *last = who(6);
+
+		for (uid_t uid = 1; uid < 6; uid++) {
+			struct np_saver_client *w = who(uid);
+			uint64_t n = 0;
+
+			while (!add(&q, w, n, NP_SAVER_LOG, lens[i]))
+				n++;
+			T_CHECK(n > 0);
+			np_saver_client_put(w);
+		}
+		T_CHECK(!add(&q, last, 1, NP_SAVER_SAVE, lens[i]));
+		empty(&q);
+		np_saver_client_put(last);
+	}
+}
+
 /* ---- choices ---- */
 
 T_TEST("what was chosen arrives")
