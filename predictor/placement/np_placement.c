@@ -211,10 +211,12 @@ struct np_classes {
 	struct np_leaf_loads *loads;
 	struct np_class *at;
 	size_t n, capacity;
-	size_t words;	      /* of a bitmap of classes; 0: not sealed */
-	size_t n_sealed;      /* classes of the snapshot's jobs */
-	uint32_t *of_profile; /* last class of each profile, or NP_NONE */
-	uint16_t *zeros;      /* per leaf: 0 */
+	size_t words;		 /* of a bitmap of classes; 0: not sealed */
+	size_t n_sealed;	 /* classes of the snapshot's jobs */
+	struct np_shares shares; /* of the classes that may be made, by the
+				    owner of the job that first needs one */
+	uint32_t *of_profile;	 /* last class of each profile, or NP_NONE */
+	uint16_t *zeros;	 /* per leaf: 0 */
 	/*
 	 * Bitmaps of classes, `words` each, one per class. The classes that it
 	 * must avoid on every leaf; perhaps on some leaf, given the load there;
@@ -1908,7 +1910,8 @@ static void extend_row(struct np_classes *classes, uint32_t id)
 
 /*
  * The class of a job, made if needed and compared with all present classes.
- * NP_NONE: too many classes, or out of memory.
+ * NP_NONE: too many classes, or the owner's share of them is used up, or out of
+ * memory.
  */
 static uint32_t class_of(struct np_classes *classes, const struct np_job *job)
 {
@@ -1931,6 +1934,7 @@ static uint32_t class_of(struct np_classes *classes, const struct np_job *job)
 			break;
 	if (i == NP_NONE) {
 		if (classes->n >= classes->capacity ||
+		    !np_shares_take(&classes->shares, job->owner, 1) ||
 		    !add_class(classes, &class))
 			return NP_NONE;
 		i = (uint32_t)classes->n++;
@@ -1954,6 +1958,7 @@ static int classes_init(struct np_classes *classes, struct np_problem *problem,
 					    NP_PLACEMENT_MAX_CLASSES ?
 				    problem->snapshot->n_jobs :
 				    NP_PLACEMENT_MAX_CLASSES;
+	classes->shares.limit = NP_PLACEMENT_MAX_CLASSES;
 	classes->at = problem_alloc(problem, classes->capacity + SPARE,
 				    sizeof(*classes->at));
 	classes->of_profile =
@@ -2039,6 +2044,8 @@ static int classes_seal(struct np_classes *classes)
 {
 	classes->n_sealed = classes->n;
 	classes->capacity = classes->n + SPARE;
+	np_shares_clear(&classes->shares);
+	classes->shares.limit = SPARE;
 	classes->words = np_bits_words(classes->capacity);
 	if (alloc_rows(classes))
 		return -ENOMEM;
@@ -2331,26 +2338,29 @@ struct np_allocation {
 
 /* ---- Requests ---- */
 
-/* Limit on the requests of array tasks beyond each job's first, in total. */
+/*
+ * Limit on the requests of array tasks beyond each job's first, of which each
+ * user gets a share.
+ */
 #define MAX_EXTRA_REQUESTS 4096
 
-/* Number of requests of a job: one for each task, as far as *extra allows. */
-static uint32_t take_extra(const struct np_job *job, size_t *extra)
+/*
+ * Number of requests of a job: one for each task, up to a limit; or a single one
+ * if its owner's share is used up.
+ */
+static uint32_t take_extra(const struct np_job *job, struct np_shares *extra)
 {
-	uint32_t n = job->tasks;
+	uint32_t n = job->tasks < NP_PLACEMENT_MAX_TASKS ?
+			     job->tasks :
+			     NP_PLACEMENT_MAX_TASKS;
 
-	if (n > NP_PLACEMENT_MAX_TASKS)
-		n = NP_PLACEMENT_MAX_TASKS;
-	if (n - 1 > *extra)
-		n = (uint32_t)*extra + 1;
-	*extra -= n - 1;
-	return n;
+	return n > 1 && np_shares_take(extra, job->owner, n - 1) ? n : 1;
 }
 
 /* Add the requests of a job. */
 static void add_requests(struct np_requests *requests,
 			 const struct np_problem *problem, uint32_t i,
-			 size_t *extra)
+			 struct np_shares *extra)
 {
 	const struct np_job *job = &problem->job[i];
 	uint32_t n = take_extra(job, extra);
@@ -2436,11 +2446,13 @@ static int find_classes(struct np_requests *requests,
 static size_t max_requests(const struct np_requests *requests,
 			   const struct np_problem *problem)
 {
-	size_t extra = MAX_EXTRA_REQUESTS, n = 0;
+	size_t n_tasks = 0;
 
 	for (size_t i = 0; i < requests->n_order; i++)
-		n += take_extra(&problem->job[requests->order[i]], &extra);
-	return n;
+		n_tasks += problem->job[requests->order[i]].tasks;
+	return n_tasks < requests->n_order + MAX_EXTRA_REQUESTS ?
+		       n_tasks :
+		       requests->n_order + MAX_EXTRA_REQUESTS;
 }
 
 /*
@@ -2450,7 +2462,7 @@ static size_t max_requests(const struct np_requests *requests,
 static int requests_init(struct np_requests *requests,
 			 struct np_problem *problem, struct np_classes *classes)
 {
-	size_t extra = MAX_EXTRA_REQUESTS;
+	struct np_shares extra = { .limit = MAX_EXTRA_REQUESTS };
 	const uint32_t *new_id;
 
 	if (gather_order(requests, problem) ||
@@ -2472,6 +2484,7 @@ static int requests_init(struct np_requests *requests,
 		if (is_enforced(problem, job))
 			add_requests(requests, problem, index, &extra);
 	}
+	np_shares_free(&extra);
 	return 0;
 }
 
@@ -3939,6 +3952,7 @@ static void allocation_free(struct np_allocation *allocation)
 	if (!allocation)
 		return;
 	groups_free(&allocation->groups);
+	np_shares_free(&allocation->classes.shares);
 	problem_free(&allocation->problem);
 	free(allocation);
 }

@@ -108,9 +108,9 @@ enum np_why {
 	NP_WHY_NO_LEAF,	      /* no candidate node is on a leaf */
 	NP_WHY_TOO_FEW_NODES, /* fewer usable candidate nodes than it needs,
 				 even without placement */
-	NP_WHY_TOO_MANY,      /* more classes than NP_PLACEMENT_MAX_CLASSES, or
-			     more submissions of its owner since the last
-			     decision than the owner's share of
+	NP_WHY_TOO_MANY,      /* more classes than its owner's share of
+			     NP_PLACEMENT_MAX_CLASSES, or more submissions
+			     since the last decision than the owner's share of
 			     NP_PLACEMENT_MAX_ADMITTED; also with NP_ACT_HOLD */
 	/* NP_ACT_UNRESTRICTED */
 	NP_WHY_HARMLESS,       /* conflicts with no pending or running job */

@@ -260,6 +260,133 @@ T_TEST("a flood holds back its own user's jobs alone")
 	np_placement_free(p);
 }
 
+/* ---- one user with more profiles than all others ---- */
+
+#define USERS_APPS 512 /* of user 7; user 8 has one more */
+
+static int always_slower(void *arg, uint32_t victim, uint32_t co,
+			 enum np_contact contact, double *slowdown)
+{
+	(void)arg, (void)victim, (void)co, (void)contact;
+	*slowdown = 0.3;
+	return 0;
+}
+
+static struct np_slowdowns *many_apps(void)
+{
+	const struct np_oracle oracle = { always_slower, NULL };
+	struct np_conflict *c = np_conflict_new(&oracle);
+	struct np_slowdowns *t = NULL;
+	uint32_t handle;
+
+	for (int i = 0; i <= USERS_APPS; i++)
+		T_CHECK(!np_conflict_add(c, i < USERS_APPS ? 7 : 8, false,
+					 &handle, NULL));
+	np_conflict_predict(c, NULL, 0, SIZE_MAX);
+	T_CHECK(!np_conflict_table(c, 0.01, &t, NULL));
+	np_conflict_free(c);
+	return t;
+}
+
+/* A job of user 7 and an application, with and without nodes of its own. */
+static struct np_job job_of(uint32_t i)
+{
+	return (struct np_job){
+		.id = i + 1,
+		.state = NP_JOB_READY,
+		.mode = NP_MODE_ENFORCE,
+		.tasks = 1,
+		.nodes_min = 1,
+		.profile = (int32_t)(i / 2),
+		.flags = i % 2 ? NP_JOB_SHARES_NODES : 0,
+		.priority = 10000 - i,
+		.owner = i < 2 * USERS_APPS ? 7 : 8,
+	};
+}
+
+/* Decide about the first n of these jobs, and the last one. */
+static struct np_placement *decide_many(uint32_t n)
+{
+	static const uint32_t node[] = { 0, 1, 2, 3 };
+	const struct np_leaf leaf[] = { { "a", node, 2, NULL },
+					{ "b", node + 2, 2, NULL } };
+	const uint64_t all = 0xf;
+	struct np_slowdowns *t = many_apps();
+	struct np_placement *p = NULL;
+	struct np_leaves *l = NULL;
+	struct np_snapshot *s = NULL;
+	struct np_policy policy;
+	uint32_t set;
+
+	np_policy_init(&policy);
+	T_CHECK(!np_leaves_new(4, leaf, 2, &l, NULL) &&
+		!np_snapshot_new(l, 1000, 0, &s, NULL) &&
+		!np_snapshot_nodes(s, &all, &set, NULL));
+	for (size_t i = 0; i < 4; i++)
+		T_CHECK(!np_snapshot_node(s, i, NP_NODE_IDLE, NULL));
+	for (uint32_t i = 0; i <= n; i++) {
+		struct np_job job = job_of(i < n ? i : 2 * USERS_APPS);
+
+		job.candidates = set;
+		T_CHECK(!np_snapshot_job(s, &job, NULL));
+	}
+	np_snapshot_seal(s);
+	T_CHECK(!np_placement_decide(s, t, &policy, &p, NULL));
+	np_leaves_unref(l);
+	np_snapshot_unref(s);
+	np_slowdowns_unref(t);
+	return p;
+}
+
+T_TEST("jobs of a user with many profiles do not exclude others' jobs")
+{
+	struct np_placement *p = decide_many(2 * USERS_APPS);
+
+	T_CHECK(np_outcome_of(p, 2 * USERS_APPS)->cause.why != NP_WHY_TOO_MANY);
+	T_ROW("their own beyond the share are ignored",
+	      np_outcome_of(p, 2 * USERS_APPS - 1)->cause.why ==
+		      NP_WHY_TOO_MANY);
+	np_placement_free(p);
+}
+
+T_TEST("nor do they between two decisions")
+{
+	struct np_placement *p = decide_many(0);
+	struct np_job last = job_of(2 * USERS_APPS);
+	struct np_outcome v;
+
+	last.nodes_min = 2; /* not of the class of the pending job */
+	last.flags = NP_JOB_SHARES_NODES;
+	for (uint32_t i = 0; i < 200; i++) {
+		struct np_job job = job_of(i);
+
+		T_CHECK(!np_placement_submit(p, &job, NULL, 1001, &v, NULL));
+	}
+	T_ROW("their own wait", v.cause.why == NP_WHY_TOO_MANY);
+	T_CHECK(!np_placement_submit(p, &last, NULL, 1001, &v, NULL));
+	T_CHECK(v.cause.why != NP_WHY_TOO_MANY);
+	np_placement_free(p);
+}
+
+/* Arrays whose tasks must avoid each other, so that each gets its leaves. */
+T_TEST("many arrays of one user leave others' tasks their turn")
+{
+	char text[16384];
+	size_t used = (size_t)sprintf(
+		text, "leaf a 4; leaf b 4; leaf c 4; app X own=7; "
+		      "app Z own=8; both X X .3; both Z Z .3;");
+	struct np_placement *p;
+
+	for (int i = 1; i <= 140; i++)
+		used += (size_t)sprintf(text + used,
+					"job %d X 1 own=7 tasks=32 prio=9;", i);
+	sprintf(text + used, "job 500 Z 1 own=8 tasks=3 prio=1");
+	p = decided(text);
+	T_ROW("two leave the array, and the third is the rest of it",
+	      np_outcome_of(p, w_find(&world, 500))->tasks == 2);
+	np_placement_free(p);
+}
+
 T_TEST("what no job can be is refused")
 {
 	static const struct {
