@@ -106,6 +106,9 @@ static int check_controller(struct np_controller *controller,
 /* One hold lasts the longer of these times. See np_policy.hold_step_sec. */
 #define MIN_STEP_SEC 30
 #define STEP_INTERVALS 10 /* multiples of PlacementInterval */
+/* Time until a file in error is read again, or as many times as it took. */
+#define RETRY_SEC 60
+#define RETRY_TIMES 20
 
 void np_settings_init(struct np_settings *settings)
 {
@@ -115,6 +118,7 @@ void np_settings_init(struct np_settings *settings)
 
 bool np_settings_refresh(struct np_settings *settings)
 {
+	double now_sec = np_mono_sec();
 	struct stat st = { 0 };
 	struct np_conf conf;
 
@@ -122,14 +126,20 @@ bool np_settings_refresh(struct np_settings *settings)
 		memset(&st, 0, sizeof(st));
 	if (settings->read && st.st_size == settings->size &&
 	    st.st_mtim.tv_sec == settings->changed.tv_sec &&
-	    st.st_mtim.tv_nsec == settings->changed.tv_nsec)
+	    st.st_mtim.tv_nsec == settings->changed.tv_nsec &&
+	    (!settings->trouble.text[0] || now_sec < settings->retry_sec))
 		return false;
 	settings->read = true;
 	settings->size = st.st_size;
 	settings->changed = st.st_mtim;
 	settings->trouble.text[0] = '\0';
-	if (np_conf_from_environment(&conf, &settings->trouble))
+	if (np_conf_from_environment(&conf, &settings->trouble)) {
+		settings->retry_sec =
+			np_mono_sec() +
+			fmax(RETRY_SEC,
+			     RETRY_TIMES * (np_mono_sec() - now_sec));
 		return false;
+	}
 	settings->conf = conf;
 	return true;
 }

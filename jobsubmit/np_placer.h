@@ -102,6 +102,8 @@ struct np_settings {
 	bool read;		 /* the file was read at least once */
 	struct timespec changed; /* modification time of the file read last */
 	off_t size;		 /* of that file, bytes */
+	double retry_sec; /* CLOCK_MONOTONIC, when a file in error is read again:
+			     the users and groups that it names may exist */
 };
 
 void np_settings_init(struct np_settings *settings);

@@ -896,7 +896,7 @@ static int prepare(struct collector *collector, int argc, char **argv,
 {
 	if (np_launch_from_argv(argc, argv, &collector->request, err) ||
 	    read_rendezvous(collector, err) ||
-	    np_conf_from_environment(&collector->conf, err))
+	    np_conf_for_step(&collector->conf, err))
 		return -EINVAL;
 	for (size_t i = 0; i < collector->request.n_settings; i++)
 		if (np_conf_set(&collector->conf, collector->request.setting[i],

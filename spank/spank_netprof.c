@@ -101,7 +101,7 @@ report_unmeasured(const char *fmt, ...)
 
 static int load_conf(int ac, char **av, struct np_err *err)
 {
-	if (np_conf_from_environment(&conf, err))
+	if (np_conf_for_step(&conf, err))
 		return -1;
 	for (int i = 0; i < ac; i++)
 		if (np_conf_set(&conf, av[i], err))

@@ -815,6 +815,13 @@ static const struct key keys[] = {
 
 _Static_assert(NP_CONF_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
 
+/* Whether values of this key name users or groups, which are looked up. */
+static bool names_users(const struct key *key)
+{
+	return key->option.take == add_trusted_users ||
+	       key->option.take == add_auth_rule;
+}
+
 int np_conf_set_key(struct np_conf *conf, const char *name, size_t name_len,
 		    char *value, struct np_err *err)
 {
@@ -827,6 +834,8 @@ int np_conf_set_key(struct np_conf *conf, const char *name, size_t name_len,
 		key++;
 	if (key == keys + NP_ARRAY_SIZE(keys))
 		return -ENOENT;
+	if (conf->for_step && names_users(key))
+		return 0;
 	if (!np_option_set(&key->option, value, conf, &why))
 		return 0;
 	return np_errf(err, -EINVAL, "%s=%.*s: %s%s", key->option.name,
@@ -998,13 +1007,13 @@ const char *np_conf_path(void)
 	return path && *path ? path : NP_CONF_DEFAULT_PATH;
 }
 
-int np_conf_from_environment(struct np_conf *conf, struct np_err *err)
+/* Apply np_conf_path(), then NETPROF_STORE. */
+static int apply_environment(struct np_conf *conf, struct np_err *err)
 {
 	const char *path = np_conf_path();
 	char *store = getenv("NETPROF_STORE");
 	int rc;
 
-	np_conf_init(conf);
 	if (strcmp(path, NP_CONF_DEFAULT_PATH) && access(path, F_OK) &&
 	    errno == ENOENT)
 		return np_errf(err, -ENOENT, "NETPROF_CONF=%s: %s", path,
@@ -1019,4 +1028,17 @@ int np_conf_from_environment(struct np_conf *conf, struct np_err *err)
 			"NETPROF_STORE=%s: expected an absolute directory",
 			store);
 	return rc;
+}
+
+int np_conf_from_environment(struct np_conf *conf, struct np_err *err)
+{
+	np_conf_init(conf);
+	return apply_environment(conf, err);
+}
+
+int np_conf_for_step(struct np_conf *conf, struct np_err *err)
+{
+	np_conf_init(conf);
+	conf->for_step = true;
+	return apply_environment(conf, err);
 }

@@ -256,6 +256,8 @@ struct np_conf {
 	uint32_t max_traces;   /* MaxTraces=4 kept per application */
 	struct np_place_conf place;
 	struct np_metrics_conf metrics;
+	/* TrustedUsers and Claim are not read: see np_conf_for_step(). */
+	bool for_step;
 };
 
 /* Set the built-in defaults. */
@@ -291,5 +293,12 @@ const char *np_conf_path(void);
  * another -errno.
  */
 int np_conf_from_environment(struct np_conf *conf, struct np_err *err);
+
+/*
+ * Likewise, but without TrustedUsers and Claim, which name users and groups:
+ * looking these up may take long, or fail, if the site's directory service does
+ * not answer. For everything that a step or slurmd waits for.
+ */
+int np_conf_for_step(struct np_conf *conf, struct np_err *err);
 
 #endif

@@ -425,6 +425,14 @@ T_TEST("the environment names file and store")
 	setenv("NETPROF_STORE", "", 1); /* empty is unset */
 	T_CHECK(np_conf_from_environment(&c, NULL) == 0);
 	T_CHECK(!strcmp(c.store, "/from/file"));
+	setenv("NETPROF_CONF",
+	       FILE_OF("Claim=*:user=no-such-user\nTrustedUsers=no-such-user\n"
+		       "MaxRuns=7\n"),
+	       1);
+	T_CHECK(np_conf_from_environment(&c, NULL) == -EINVAL);
+	T_ROW("for steps no users are looked up",
+	      !np_conf_for_step(&c, NULL) && c.max_runs == 7 &&
+		      !np_conf_set(&c, "Claim=fft:group=no-such-group", NULL));
 	setenv("NETPROF_STORE", "here", 1);
 	T_CHECK(np_conf_from_environment(&c, &err) == -ENOTDIR);
 	T_CHECK(!!strstr(err.text, "NETPROF_STORE=here"));

@@ -3,9 +3,11 @@
 #include "np_catalog.h"
 #include "np_placer.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char file[512];
@@ -60,6 +62,31 @@ T_TEST("edits are followed, and broken ones reported")
 	T_CHECK(!np_settings_refresh(&s));
 	T_CHECK(strstr(s.trouble.text, file) != NULL);
 	T_CHECK(t_close(s.conf.place.max_slowdown, 0.07, 1e-9));
+	unsetenv("NETPROF_CONF");
+}
+
+/* As when the users that it names exist again: the file has not changed. */
+T_TEST("a file in error is read again later")
+{
+	struct np_settings s;
+	struct timespec times[2];
+	struct stat st;
+
+	snprintf(file, sizeof(file), "%s/again.conf", t_tmpdir());
+	setenv("NETPROF_CONF", file, 1);
+	np_settings_init(&s);
+	put("TrustedUsers=no-such-user\n");
+	T_CHECK(!np_settings_refresh(&s) && s.trouble.text[0]);
+	T_CHECK(!stat(file, &st));
+	times[0] = times[1] = st.st_mtim;
+	put("TrustedUsers=000000000000\n");
+	T_CHECK(!utimensat(AT_FDCWD, file, times, 0));
+	T_ROW("not at once", !np_settings_refresh(&s) && s.trouble.text[0]);
+	s.retry_sec = 0;
+	T_CHECK(np_settings_refresh(&s) && !s.trouble.text[0] &&
+		s.conf.place.n_trusted == 1);
+	T_ROW("and then no more", !np_settings_refresh(&s));
+	put(NULL);
 	unsetenv("NETPROF_CONF");
 }
 
