@@ -553,14 +553,17 @@ static void on_script_end(struct collector *collector, int code)
 static void wait_for_events(struct collector *collector, double until_sec)
 {
 	struct pollfd p[3 + NP_REGISTRY_FDS];
-	double left_sec = until_sec - np_mono_sec();
+	double now_sec = np_mono_sec(), left_sec = until_sec - now_sec;
+	int script_fd = np_script_fd(&collector->script, now_sec);
 	size_t n = 3;
 	int code;
 
 	p[0] = (struct pollfd){ .fd = collector->program_ended ? -1 :
 								 STDIN_FILENO,
 				.events = POLLIN };
-	p[1] = (struct pollfd){ .fd = collector->script.fd, .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = script_fd, .events = POLLIN };
+	if (script_fd != collector->script.fd)
+		left_sec = fmin(left_sec, TICK_SEC);
 	p[2] = (struct pollfd){ .fd = collector->saver.fd, .events = POLLIN };
 	n += np_registry_poll(collector->agents.registry, p + n);
 	/* No descriptor reports the end of a process, so wake up for that. */

@@ -11,6 +11,10 @@
 
 #include "np_clock.h"
 
+/* Connections accepted at a time, and the pause after those of other users. */
+#define ACCEPT_TURN 16
+#define PAUSE_SEC 0.1
+
 /* One of the addresses on which a collector of a job may listen. */
 struct slot {
 	struct sockaddr_un name; /* abstract */
@@ -63,7 +67,7 @@ int np_script_listen(struct np_script *script, uint32_t job_id)
 			   -errno :
 			   0;
 	}
-	if (!rc && listen(fd, 1))
+	if (!rc && listen(fd, ACCEPT_TURN))
 		rc = -errno;
 	if (rc)
 		close(fd);
@@ -72,20 +76,34 @@ int np_script_listen(struct np_script *script, uint32_t job_id)
 	return rc;
 }
 
-/* Accept a connection of slurmstepd, which replaces the listening socket. */
+/*
+ * Accept a connection of slurmstepd, which replaces the listening socket. Those
+ * of other users are closed.
+ */
 static void accept_caller(struct np_script *script)
 {
-	int fd = accept4(script->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	for (int i = 0; i < ACCEPT_TURN; i++) {
+		int fd = accept4(script->fd, NULL, NULL,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	if (fd < 0)
-		return;
-	if (!find_peer(fd, 0) && !find_peer(fd, getuid())) {
+		if (fd < 0)
+			return;
+		if (find_peer(fd, 0) || find_peer(fd, getuid())) {
+			close(script->fd);
+			script->fd = fd;
+			script->connected = true;
+			return;
+		}
 		close(fd);
-		return;
+		script->pause_until_sec = np_mono_sec() + PAUSE_SEC;
 	}
-	close(script->fd);
-	script->fd = fd;
-	script->connected = true;
+}
+
+int np_script_fd(const struct np_script *script, double now_sec)
+{
+	return !script->connected && now_sec < script->pause_until_sec ?
+		     -1 :
+		     script->fd;
 }
 
 bool np_script_read(struct np_script *script, int *code)

@@ -21,8 +21,9 @@
 #define NP_SCRIPT_SLOTS 64 /* most collectors of a job */
 
 struct np_script {
-	int fd;		/* to poll(2) for POLLIN; -1: none */
-	bool connected; /* to slurmstepd, and no longer listening */
+	int fd;			/* -1: none */
+	bool connected;		/* to slurmstepd, and no longer listening */
+	double pause_until_sec; /* CLOCK_MONOTONIC: accept nothing before */
 };
 
 /* clang-format off */
@@ -34,6 +35,13 @@ struct np_script {
  * stays -1. -EADDRINUSE: all slots are taken.
  */
 int np_script_listen(struct np_script *script, uint32_t job_id);
+
+/*
+ * The descriptor to poll(2) for POLLIN, or -1. Everybody on the host can connect,
+ * so after connections of other users it pauses, for a tenth of a second, in
+ * order not to use up a processor of the job.
+ */
+int np_script_fd(const struct np_script *script, double now_sec);
 
 /*
  * Read from slurmstepd without blocking. Returns true, with *code, if the

@@ -138,3 +138,52 @@ T_TEST("steps of other users are neither announced nor informed")
 	T_CHECK(received(&s) == -1);
 	np_script_close(&s);
 }
+
+/* Handle what arrives for so long; returns how often something did. */
+static unsigned serve(struct np_script *s, int ms)
+{
+	struct pollfd p = { .fd = np_script_fd(s, np_mono_sec()),
+			    .events = POLLIN };
+	int code;
+
+	if (poll(&p, 1, ms) != 1)
+		return 0;
+	np_script_read(s, &code);
+	return 1;
+}
+
+/* For half a second. */
+static void keep_connecting(uint32_t job_id)
+{
+	double until = np_mono_sec() + 0.5;
+
+	if (setuid(NOBODY))
+		_exit(1);
+	while (np_mono_sec() < until)
+		np_script_announce(job_id, NOBODY, 0, 0);
+	_exit(0);
+}
+
+T_TEST("other users who keep connecting do not keep a collector busy")
+{
+	uint32_t here = job();
+	unsigned woken = 0;
+	struct np_script s;
+	int status = -1;
+	pid_t pid;
+
+	if (getuid())
+		return; /* root alone can be another */
+	T_CHECK(!np_script_listen(&s, here));
+	pid = fork();
+	if (!pid)
+		keep_connecting(here);
+	while (waitpid(pid, &status, WNOHANG) == 0)
+		woken += serve(&s, 10);
+	T_CHECK(status == 0 && woken > 0 && woken < 50 && !s.connected);
+	while (np_script_fd(&s, np_mono_sec()) < 0 || serve(&s, 0))
+		usleep(10000); /* until those that wait are refused */
+	np_script_announce(here, getuid(), 5, 0);
+	T_ROW("slurmstepd still connects", received(&s) == 5);
+	np_script_close(&s);
+}
