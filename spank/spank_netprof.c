@@ -138,7 +138,7 @@ static int parse_profile(const char *arg, struct np_err *err)
 
 static int parse_period(const char *arg, struct np_err *err)
 {
-	struct np_conf scratch;
+	static struct np_conf scratch; /* too large for a small stack */
 	char setting[sizeof(given.period)];
 
 	np_conf_init(&scratch);
@@ -374,7 +374,7 @@ static void stop_listening(void)
  */
 static bool may_be_heterogeneous(void)
 {
-	char text[65536];
+	static char text[65536]; /* too large for a small stack */
 	ssize_t len = -1;
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 

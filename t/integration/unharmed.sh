@@ -242,6 +242,15 @@ test_pmix_plugin_missing() {
 	expect nopmix '.[0].leaves[0].latency.n > 10'
 }
 
+# srun itself needs 72 KiB.
+test_a_small_stack() {
+	local JOB="sh -c 'echo ok; exit 7'"
+
+	unharmed --comment=unflagged "ulimit -s 112;"
+	unharmed "--netprofile=stack --netprofile-period=200ms --netprofile-trace" \
+		"ulimit -s 112;"
+}
+
 test_a_probe_that_hangs_at_its_start() {
 	local bin
 
