@@ -268,6 +268,19 @@ static size_t find_denied(const struct np_denials *denials, uint32_t uid,
 	return i;
 }
 
+/*
+ * Whether the list has room for one more denial of a user, who may not have more
+ * entries than are left for others.
+ */
+static bool has_room_for_denial(const struct np_denials *denials, uint32_t uid)
+{
+	size_t n_own = 0;
+
+	for (size_t i = 0; i < denials->n; i++)
+		n_own += denials->entry[i].uid == uid;
+	return n_own < NP_DENIED_MAX - denials->n;
+}
+
 /* Make the denial of a job's profile name to its user. */
 static struct np_denied make_denial(const struct np_job_entry *entry,
 				    const struct np_app_index *index)
@@ -296,7 +309,8 @@ void np_denials_collect(const struct np_job_snapshot *jobs,
 		if (np_auth_counts(entry->auth))
 			continue;
 		i_denial = find_denied(out, entry->in->owner, entry->app);
-		if (i_denial == NP_DENIED_MAX) {
+		if (i_denial == out->n &&
+		    !has_room_for_denial(out, entry->in->owner)) {
 			out->n_more++;
 			continue;
 		}

@@ -146,7 +146,8 @@ void np_state_log_trouble(struct np_err *logged, const struct np_err *trouble);
  * count as jobs of unknown applications; log and state.json say why.
  */
 
-#define NP_DENIED_MAX NP_STATE_MAX_DENIALS /* reported at a time */
+/* Reported at a time; half of them of a single user. */
+#define NP_DENIED_MAX NP_STATE_MAX_DENIALS
 #define NP_DENIED_KEEP 256 /* remembered as logged; the oldest is dropped */
 
 /* One user and one name that the user may not use. */

@@ -234,10 +234,10 @@ static void drop_replaced(struct np_changes *changes,
 static bool is_within_limits(const struct np_changes *changes,
 			     const struct np_change *change)
 {
-	size_t n = 0, bytes = change->bytes;
+	size_t n = 0, bytes = 0;
 
 	if (changes->n == NP_CHANGES_MAX ||
-	    changes->bytes + bytes > NP_CHANGES_BYTES)
+	    changes->bytes + change->bytes > NP_CHANGES_BYTES)
 		return false;
 	if (is_administrator(change->uid))
 		return true;
@@ -246,7 +246,11 @@ static bool is_within_limits(const struct np_changes *changes,
 			n++;
 			bytes += changes->change[i].bytes;
 		}
-	return n < NP_CHANGES_OF_USER && bytes <= NP_CHANGES_USER_BYTES;
+	return n < NP_CHANGES_OF_USER &&
+	       bytes + change->bytes <= NP_CHANGES_USER_BYTES &&
+	       np_share_allows(NP_CHANGES_MAX - changes->n, n, 1) &&
+	       np_share_allows(NP_CHANGES_BYTES - changes->bytes, bytes,
+			       change->bytes);
 }
 
 bool np_changes_put(struct np_changes *changes, const struct np_change *change)

@@ -34,7 +34,8 @@
  */
 
 #define NP_CHANGES_MAX 1024
-#define NP_CHANGES_OF_USER 128	   /* root and SlurmUser: all of them */
+/* A user gets a share (np_array.h) if that is less; root and SlurmUser all. */
+#define NP_CHANGES_OF_USER 128
 #define NP_CHANGES_OF_JOB 4	   /* by one user; Slurm may refuse the last */
 #define NP_CHANGES_BYTES (4 << 20) /* of all texts */
 #define NP_CHANGES_USER_BYTES (1 << 19)

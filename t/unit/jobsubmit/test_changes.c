@@ -125,6 +125,16 @@ T_TEST("nobody takes the room of others")
 	np_changes_free(t);
 }
 
+T_TEST("nor do many users take all of it")
+{
+	struct np_changes *t = new_table();
+
+	for (uint32_t uid = 100; uid < 110; uid++)
+		put_many(t, 100, 1000, uid, 1000);
+	T_CHECK(put(t, 7, ALL, SOME_UID, "n1"));
+	np_changes_free(t);
+}
+
 T_TEST("nor their memory")
 {
 	struct np_changes *t = new_table();

@@ -317,6 +317,27 @@ T_TEST("more denials than are listed")
 	free(entries);
 }
 
+T_TEST("a user who is denied many names leaves others' in the list")
+{
+	enum { JOBS = 2 * NP_DENIED_MAX };
+	struct np_app_index *index = some_index(NULL);
+	static struct np_job_entry entries[JOBS];
+	static struct np_job in[JOBS];
+	struct np_job_snapshot v = { .job = entries, .n_jobs = JOBS };
+	struct np_denials d;
+
+	for (uint32_t i = 0; i < JOBS; i++) {
+		in[i].owner = i < JOBS - 1 ? 7 : 8;
+		entries[i].in = &in[i];
+		entries[i].auth = NP_AUTH_DENIED;
+		sprintf(entries[i].app, "loud%u", i);
+	}
+	np_denials_collect(&v, index, &d);
+	T_CHECK(d.n == NP_DENIED_MAX / 2 + 1 && d.entry[d.n - 1].uid == 8 &&
+		d.n_more == JOBS - d.n);
+	np_app_index_unref(index);
+}
+
 /* A pass that ended so, with what stood there before; what is logged. */
 static const char *make_pass(struct np_err *logged, int rc, const char *text)
 {
