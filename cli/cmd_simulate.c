@@ -1702,6 +1702,7 @@ static int load_predictions(const struct sim *sim, struct np_catalog *catalog,
 	bool changed, more = true;
 	int rc = 0;
 
+	np_catalog_refresh_groups(catalog, CATALOG_SEC);
 	while (!rc && more)
 		rc = np_catalog_refresh(catalog, CATALOG_SEC, NULL, NULL,
 					&changed, &more, err);

@@ -15,6 +15,16 @@
 void np_ctl_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void np_ctl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * For a thread with file descriptors of its own (np_thread.h), in which the
+ * descriptor of slurmctld's log may be that of another file: defer the lines of
+ * the calling thread, until another one calls np_ctl_log_deferred(). Beyond
+ * NP_CTL_DEFERRED lines, the others are only counted.
+ */
+#define NP_CTL_DEFERRED 256
+void np_ctl_defer_lines(void);
+void np_ctl_log_deferred(void);
+
 /* Private to slurmctld in every release; we only pass pointers to it. */
 typedef struct job_record job_record_t;
 

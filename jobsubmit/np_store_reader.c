@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -655,8 +656,10 @@ struct np_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct np_work work;
-	void (*at_end)(void *arg); /* set when the thread should end */
+	void (*at_end)(void *arg); /* see np_worker_free() */
 	void *at_end_arg;
+	bool should_end;
+	bool own_files;	  /* of the thread: see np_worker_new() */
 	bool has_work;	  /* some is waiting or in progress */
 	bool abandoned;	  /* the caller no longer waits for the work */
 	double since_sec; /* start of the work, CLOCK_MONOTONIC */
@@ -669,14 +672,29 @@ static void destroy_worker(struct np_worker *worker)
 	free(worker);
 }
 
-/* Body of the thread. Work until at_end is set and no work remains. */
+/* Separate the calling thread from slurmctld's files, its log included. */
+static void separate_files(void)
+{
+	static atomic_bool logged;
+	int rc = np_thread_own_files();
+
+	np_ctl_defer_lines();
+	if (rc && !atomic_exchange(&logged, true))
+		np_ctl_error("close_range and unshare: %s: if slurmctld is "
+			     "killed while the store hangs, it keeps its ports",
+			     strerror(-rc));
+}
+
+/* Body of the thread. Work until it should end and no work remains. */
 static void *work_until_end(void *arg)
 {
 	struct np_worker *worker = arg;
 
+	if (worker->own_files)
+		separate_files();
 	pthread_mutex_lock(&worker->lock);
 	for (;;) {
-		while (!worker->has_work && !worker->at_end)
+		while (!worker->has_work && !worker->should_end)
 			pthread_cond_wait(&worker->cond, &worker->lock);
 		if (!worker->has_work)
 			break;
@@ -689,18 +707,20 @@ static void *work_until_end(void *arg)
 		pthread_cond_broadcast(&worker->cond);
 	}
 	pthread_mutex_unlock(&worker->lock);
-	worker->at_end(worker->at_end_arg);
+	if (worker->at_end)
+		worker->at_end(worker->at_end_arg);
 	destroy_worker(worker);
 	return NULL;
 }
 
-int np_worker_new(struct np_worker **out)
+int np_worker_new(bool own_files, struct np_worker **out)
 {
 	struct np_worker *worker = calloc(1, sizeof(*worker));
 	int rc;
 
 	if (!worker)
 		return -ENOMEM;
+	worker->own_files = own_files;
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_cond_init(&worker->cond, NULL);
 	/* The new thread blocks signals, which slurmctld handles in another. */
@@ -716,12 +736,14 @@ void np_worker_free(struct np_worker *worker, void (*at_end)(void *arg),
 		    void *arg)
 {
 	if (!worker) {
-		at_end(arg);
+		if (at_end)
+			at_end(arg);
 		return;
 	}
 	pthread_mutex_lock(&worker->lock);
 	worker->at_end = at_end;
 	worker->at_end_arg = arg;
+	worker->should_end = true;
 	pthread_cond_broadcast(&worker->cond);
 	pthread_mutex_unlock(&worker->lock);
 }
@@ -761,6 +783,8 @@ double np_worker_busy_sec(struct np_worker *worker)
 
 /* ---- Store reader ---- */
 
+#define NO_LIMIT_SEC 1e9 /* 30 years */
+
 /* Arguments and results of one read. The worker owns them while it is busy. */
 struct reading {
 	double budget_sec;
@@ -773,7 +797,13 @@ struct reading {
 
 struct np_store_reader {
 	struct np_deadlines deadlines;
-	struct np_worker *worker;
+	struct np_worker *worker; /* for files; has descriptors of its own */
+	/*
+	 * For the user database, as the C library and its plugins may cache
+	 * descriptors for all threads. Only the worker above uses it, and waits
+	 * for it without a limit.
+	 */
+	struct np_worker *users_worker;
 	/* While the worker is busy, only the worker may use these. */
 	struct np_catalog *catalog;
 	struct np_accounting *accounting;
@@ -789,6 +819,16 @@ struct np_store_reader {
 	bool forgotten; /* all profiles count as unknown */
 };
 
+/* Have the worker do a piece of work, and log the lines that it deferred. */
+static bool do_work(struct np_store_reader *reader, const struct np_work *work,
+		    double sec)
+{
+	bool done = np_worker_do(reader->worker, work, sec);
+
+	np_ctl_log_deferred();
+	return done;
+}
+
 void np_known_free(struct np_known *known)
 {
 	np_slowdowns_unref(known->table);
@@ -800,8 +840,10 @@ int np_store_reader_new(const struct np_deadlines *deadlines,
 			struct np_store_reader **out)
 {
 	struct np_store_reader *reader = calloc(1, sizeof(*reader));
-	int rc = reader ? np_worker_new(&reader->worker) : -ENOMEM;
+	int rc = reader ? np_worker_new(true, &reader->worker) : -ENOMEM;
 
+	if (!rc)
+		rc = np_worker_new(false, &reader->users_worker);
 	if (!rc)
 		rc = np_accounting_new(&reader->accounting);
 	if (rc) {
@@ -824,6 +866,7 @@ static void free_reader(void *arg)
 {
 	struct np_store_reader *reader = arg;
 
+	np_worker_free(reader->users_worker, NULL, NULL);
 	np_catalog_free(reader->catalog);
 	np_accounting_free(reader->accounting);
 	free(reader->rails);
@@ -871,14 +914,24 @@ bool np_store_reader_expect_job(struct np_store_reader *reader, const char *app,
 	       np_catalog_expect_job(reader->catalog, app, uid);
 }
 
+/* Runs in the thread of users_worker. */
+static void refresh_groups(void *arg)
+{
+	struct np_store_reader *reader = arg;
+
+	np_catalog_refresh_groups(reader->catalog, reader->reading.budget_sec);
+}
+
 /* Runs in the worker's thread. */
 static void read_store(void *arg)
 {
+	const struct np_work groups = { refresh_groups, NULL, arg };
 	struct np_store_reader *reader = arg;
 	struct reading *reading = &reader->reading;
 	bool changed;
 	size_t len;
 
+	np_worker_do(reader->users_worker, &groups, NO_LIMIT_SEC);
 	if (*reader->rails_path)
 		np_read_file(reader->rails_path, NP_RAILS_MAX_BYTES,
 			     &reading->rails, &len, &reading->rails_error);
@@ -975,8 +1028,8 @@ int np_store_reader_read(struct np_store_reader *reader, double budget_sec,
 	*out = (struct np_known){ .more = false };
 	if (!is_hanging(reader)) {
 		reader->reading = (struct reading){ budget_sec, warn };
-		if (np_worker_do(reader->worker, &read,
-				 budget_sec + reader->deadlines.wait_sec)) {
+		if (do_work(reader, &read,
+			    budget_sec + reader->deadlines.wait_sec)) {
 			rc = adopt_reading(reader);
 			if (rc)
 				return np_errf(err, rc, "%s",
@@ -1055,7 +1108,7 @@ bool np_store_reader_write(struct np_store_reader *reader,
 	}
 	writing->reader = reader;
 	writing->output = *output;
-	if (!np_worker_do(reader->worker, &work, reader->deadlines.wait_sec))
+	if (!do_work(reader, &work, reader->deadlines.wait_sec))
 		return false;
 	*err = writing->err;
 	drop_writing(writing);

@@ -3,10 +3,12 @@
  * results there, with a deadline.
  *
  * A worker thread reads and writes, so that placement is not delayed by a store
- * or a file of Rails that hangs, as on NFS without its server. Placement then
- * continues with what was read last. If the store does not answer for a long
- * time, all profiles become unknown, and placement undoes its changes to jobs.
- * Apart from the worker, only the placement thread may call the functions below.
+ * or a file of Rails that hangs, as on NFS without its server. It has file
+ * descriptors of its own, so that slurmctld's ports are free when slurmctld
+ * ends, even if nothing ends the thread. Placement continues with what was read
+ * last. If the store does not answer for a long time, all profiles become
+ * unknown, and placement undoes its changes to jobs. Apart from the worker, only
+ * the placement thread may call the functions below.
  */
 #ifndef NP_STORE_READER_H
 #define NP_STORE_READER_H
@@ -33,13 +35,17 @@ struct np_work {
 	void *arg;
 };
 
-/* Returns 0, -ENOMEM or an error of pthread_create(), negated. */
-int np_worker_new(struct np_worker **out);
+/*
+ * own_files: the thread calls np_ctl_defer_lines() and np_thread_own_files().
+ * If the kernel refuses the latter, it logs that once. Returns 0, -ENOMEM or an
+ * error of pthread_create(), negated.
+ */
+int np_worker_new(bool own_files, struct np_worker **out);
 
 /*
  * End the thread as soon as it is idle, without waiting for that. It then calls
- * at_end(arg), which frees what its work used. If worker is NULL, at_end(arg)
- * is called at once.
+ * at_end(arg), unless that is NULL, to free what its work used. If worker is
+ * NULL, at_end(arg) is called at once.
  */
 void np_worker_free(struct np_worker *worker, void (*at_end)(void *arg),
 		    void *arg);

@@ -2201,14 +2201,14 @@ static int refresh(struct np_catalog *catalog, double until, bool *more,
 	return rc;
 }
 
-/* Look up the groups of users with jobs. */
-static void refresh_groups(struct np_catalog *catalog, double until)
+void np_catalog_refresh_groups(struct np_catalog *catalog, double budget_sec)
 {
 	const struct np_place_conf *p = &catalog->conf;
 
 	if (np_group_cache_refresh(&catalog->groups_of_users, p->auth_rule,
 				   p->n_auth_rules, groups_by_uid,
-				   catalog->clock, until))
+				   catalog->clock,
+				   catalog_now(catalog) + budget_sec))
 		drop_index(catalog);
 }
 
@@ -2224,7 +2224,6 @@ int np_catalog_refresh(struct np_catalog *catalog, double budget_sec,
 	catalog->n_warned = 0;
 	*more = false;
 	purge_wanted(catalog);
-	refresh_groups(catalog, catalog_now(catalog) + budget_sec);
 	rc = refresh(catalog, catalog_now(catalog) + budget_sec, more, &why);
 	if (rc) {
 		mark_unusable(catalog, &why);

@@ -214,6 +214,13 @@ bool np_catalog_expect_job(struct np_catalog *catalog, const char *app,
 			   uint32_t uid);
 
 /*
+ * If Claim= names groups, look up the groups of users with jobs, within about
+ * budget_sec. This asks the user database, and is apart from
+ * np_catalog_refresh(), which accesses nothing but the store.
+ */
+void np_catalog_refresh_groups(struct np_catalog *catalog, double budget_sec);
+
+/*
  * Look for changes in the store, read them, and ask the models for missing
  * predictions. This stops soon after budget_sec, between two applications or
  * questions, and goes on with the next call. Users take turns, each within the

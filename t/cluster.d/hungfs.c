@@ -14,6 +14,8 @@
  *	stale, denied	refuse everything (ESTALE, EACCES)
  *	squash		take root for nobody
  *
+ * STATE.waiting has the ids of the threads whose requests wait, one a line.
+ *
  * It ends, and everything with it, on SIGTERM.
  */
 #include <dirent.h>
@@ -39,6 +41,7 @@
 #define NOBODY 65534
 
 static const char *mountpoint, *state_file;
+static char waiting_file[PATH_MAX];
 static int dev;
 static char *node[MAX_NODES]; /* path of each node; that of 0 is the root's */
 static size_t n_nodes = 1;
@@ -457,10 +460,21 @@ static void serve(const char *request)
 	setfsgid(0);
 }
 
+static void add_waiting(const struct fuse_in_header *h)
+{
+	FILE *f = fopen(waiting_file, "a");
+
+	if (!f)
+		return;
+	fprintf(f, "%u\n", h->pid);
+	fclose(f);
+}
+
 static void hold(const char *request, size_t len)
 {
 	struct held *one = malloc(sizeof(*one) + len), **end = &held;
 
+	add_waiting((const void *)request);
 	memcpy(one->request, request, len);
 	one->next = NULL;
 	while (*end)
@@ -470,6 +484,8 @@ static void hold(const char *request, size_t len)
 
 static void release(void)
 {
+	if (held)
+		unlink(waiting_file);
 	while (held) {
 		struct held *one = held;
 
@@ -516,6 +532,7 @@ int main(int argc, char **argv)
 	node[0] = argv[1];
 	mountpoint = argv[2];
 	state_file = argv[3];
+	snprintf(waiting_file, sizeof(waiting_file), "%s.waiting", argv[3]);
 	umask(0);
 	signal(SIGTERM, on_end);
 	dev = open("/dev/fuse", O_RDWR | O_CLOEXEC);

@@ -393,7 +393,16 @@ stop_daemon() { # PLACE SIGNAL
 	wait_until daemon_dead "$1" || die "$(daemon_of "$1") on $1 does not end"
 }
 
-daemon_dead() { ! signal_daemon "$1" 0; }
+# A process that has ended but for threads that wait for a lost file server is a zombie
+# with these threads.
+daemon_dead() {
+	# shellcheck disable=SC2016
+	! signal_daemon "$1" 0 || in_place "$1" sh -c '
+		grep -q "^State:.Z" "/proc/$1/status" &&
+			! grep -h "^State:" "/proc/$1"/task/*/status |
+				grep -qv "^State:.[DZ]"' \
+		- "$(cat "$RUNDIR/pid/$1.daemon")" 2>/dev/null
+}
 
 ctl_answers() {
 	in_place ctl timeout 20 scontrol ping 2>/dev/null | grep -q ' UP$\|is UP'

@@ -2,6 +2,8 @@
 # records that could not be written are written when the server answers again.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
+# shellcheck source=t/integration/hung.lib
+. "$ROOT/t/integration/hung.lib"
 PARALLEL=160
 
 SUITE_CLUSTER=(--leaves 1 --netprof "$BUILD"
@@ -9,8 +11,6 @@ SUITE_CLUSTER=(--leaves 1 --netprof "$BUILD"
 ! has_cgroups || SUITE_CLUSTER+=(--cgroup)
 
 PLACES=(ctl n0 n1 n2 n3)
-STATE=$(shared)/hungfs # files with the current behaviour of each mount
-HUNGFS=${HUNGFS-$(rundir)/build/hungfs}
 TABLE=${HUNG_TABLE-/dev/null} # the table in doc/validation/measurement.md
 
 before_each() {
@@ -18,50 +18,6 @@ before_each() {
 	wait_for all_idle
 	mkdir -p "$STATE"
 	trap restore EXIT
-}
-
-on() { # PLACE COMMAND
-	inside --user root --on "$1" -- bash -c "$2"
-}
-
-# MOUNTPOINT NAME [PLACE...]: mount hungfs there, controlled by the file NAME.
-fail_at() {
-	local p dir=$1 name=$2 pids=()
-	shift 2
-	echo ok >"$STATE/$name"
-	for p in "${@:-${PLACES[@]}}"; do
-		on "$p" "mkdir -p $dir /run/real/$name.$p
-			mount --bind $dir /run/real/$name.$p
-			setsid $HUNGFS /run/real/$name.$p $dir \
-				$STATE/$name </dev/null >/dev/null 2>&1 &
-			until grep -q '^hungfs $dir ' /proc/mounts; do sleep 0.02; done" &
-		pids+=($!)
-	done
-	for p in "${pids[@]}"; do
-		wait "$p"
-	done
-}
-
-is() { # NAME WORD
-	echo "$2" >"$STATE/$1.new"
-	mv "$STATE/$1.new" "$STATE/$1"
-}
-
-# Make all mounts answer again, so that no process stays in state D.
-restore() {
-	local f p pids=()
-	for f in "$STATE"/*; do
-		[ ! -e "$f" ] || is "${f##*/}" ok
-	done
-	for p in "${PLACES[@]}"; do
-		on "$p" "sleep 0.2; for pid in \$(pgrep -x hungfs); do
-			kill \$pid; done" &
-		pids+=($!)
-	done
-	for p in "${pids[@]}"; do
-		wait "$p" || :
-	done
-	rm -rf "$STATE" "$STATE".*
 }
 
 # Shells that are started before home hangs and wait to submit.  Each prints a line

@@ -1,12 +1,15 @@
 # Placement when something fails, is restarted, or is removed.
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
+# shellcheck source=t/integration/hung.lib
+. "$ROOT/t/integration/hung.lib"
 
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
 PARALLEL=225
 LIMIT_SEC=600 # after a controller was lost, each command takes seconds
+PLACES=(ctl)   # where hungfs is mounted
 
 # Pending jobs that conflict; one has exclusions of its user.
 three_pending() {
@@ -182,6 +185,42 @@ test_a_store_that_does_not_answer_delays_no_job() {
 	give_profile "$DATA/own/fft" "$STORE/published/new" 's/"app": *"fft"/"app":"new"/'
 	known new
 	rm -r "$STORE/published/new"
+}
+
+waits_for_store() { # PID: a thread of it does
+	on ctl "for thread in \$(cat $STATE/store.waiting 2>/dev/null); do
+		[ ! -e /proc/$1/task/\$thread ] || exit 0; done; exit 1"
+}
+
+has_ended() { # PID
+	on ctl "[ ! -e /proc/$1 ]"
+}
+
+# Nothing ends the thread that waits: hungfs has taken its request.
+test_slurmctld_is_restarted_while_its_store_hangs() {
+	local signal pid old=()
+
+	[ -e /dev/fuse ] || skip "no FUSE here"
+	known fft
+	fail_at "$STORE" store
+	trap restore EXIT
+	is store hang
+	for signal in "" -9; do
+		pid=$(cat "$(rundir)/pid/ctl.daemon")
+		wait_for waits_for_store "$pid"
+		cluster restart-ctl $signal
+		waits_for_store "$pid" || fail "the thread of $pid has not waited"
+		old+=("$pid")
+		wait_for all_registered
+		still_submits
+	done
+	is store ok
+	for pid in "${old[@]}"; do
+		wait_for has_ended "$pid"
+	done
+	wait_for said "placement works fully again"
+	three_pending
+	three_as_promised
 }
 
 test_placement_works_with_a_store_that_cannot_be_written() {

@@ -1,9 +1,13 @@
 #include "t.h"
 #include "np_clock.h"
+#include "np_ctl.h"
 #include "np_store_reader.h"
+#include "some_slurm.h"
 
+#include <fcntl.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SHORT_SEC 0.05
@@ -64,7 +68,7 @@ T_TEST("what is done in time is waited for")
 	struct np_worker *c = NULL;
 
 	sem_init(&w.go, 0, 3);
-	T_CHECK(!np_worker_new(&c));
+	T_CHECK(!np_worker_new(false, &c));
 	for (int i = 0; i < 3; i++)
 		T_CHECK(np_worker_do(c, &e, LONG_SEC) && w.ended == i + 1);
 	T_CHECK(!w.dropped && np_worker_busy_sec(c) == 0);
@@ -81,7 +85,7 @@ T_TEST("what hangs is not")
 	struct np_worker *c = NULL;
 
 	sem_init(&w.go, 0, 0);
-	T_CHECK(!np_worker_new(&c));
+	T_CHECK(!np_worker_new(false, &c));
 	T_CHECK(!np_worker_do(c, &e, SHORT_SEC));
 	T_CHECK(np_worker_busy_sec(c) >= SHORT_SEC && !w.dropped);
 	sem_post(&w.go);
@@ -101,10 +105,50 @@ T_TEST("a worker that hangs is left behind")
 	struct np_worker *c = NULL;
 
 	sem_init(&w.go, 0, 0);
-	T_CHECK(!np_worker_new(&c));
+	T_CHECK(!np_worker_new(false, &c));
 	T_CHECK(!np_worker_do(c, &e, SHORT_SEC));
 	np_worker_free(c, leave, &w);
 	T_ROW("what it uses stays as long as it hangs", !w.left);
 	sem_post(&w.go);
 	T_ROW("and is freed by the thread", is_left(&w) && w.dropped == 1);
+}
+
+/* What the worker sees of a descriptor of its program. */
+struct look {
+	int fd;
+	bool is_open;
+};
+
+static void look(void *arg)
+{
+	struct look *l = arg;
+
+	l->is_open = fcntl(l->fd, F_GETFD) >= 0;
+	np_ctl_info("the first line");
+	for (int i = 0; i < NP_CTL_DEFERRED + 2; i++)
+		np_ctl_error("line %d", i);
+}
+
+T_TEST("a worker with files of its own leaves slurmctld's log to the others")
+{
+	struct work w = { .begun = 0 };
+	struct look l = { .fd = open("/dev/null", O_RDONLY | O_CLOEXEC) };
+	const struct np_work e = { look, NULL, &l };
+	unsigned n_infos = some_n_logged(), n_errors = some_n_errors();
+	struct np_worker *c = NULL;
+
+	T_CHECK(!np_worker_new(true, &c) && np_worker_do(c, &e, LONG_SEC));
+	T_CHECK(!l.is_open && fcntl(l.fd, F_GETFD) >= 0);
+	T_ROW("nothing is logged yet",
+	      some_n_logged() == n_infos && some_n_errors() == n_errors);
+	np_ctl_log_deferred();
+	T_ROW("as many lines as are deferred, and how many more there were",
+	      some_n_errors() == n_errors + NP_CTL_DEFERRED - 1 &&
+		      some_n_logged() == n_infos + 2 &&
+		      strstr(some_logged(), "3 more lines"));
+	np_ctl_log_deferred();
+	T_ROW("and once only", some_n_logged() == n_infos + 2);
+	close(l.fd);
+	np_worker_free(c, leave, &w);
+	T_CHECK(is_left(&w));
 }

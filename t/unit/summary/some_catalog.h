@@ -96,6 +96,7 @@ static inline int refresh_for(double budget_sec)
 {
 	w.n_warned = 0;
 	w.err.text[0] = w.warned[0] = '\0';
+	np_catalog_refresh_groups(w.c, budget_sec);
 	w.rc = np_catalog_refresh(w.c, budget_sec, on_warn, &w, &w.changed,
 				  &w.more, &w.err);
 	T_ROW("an error comes with a line", !w.rc == !w.err.text[0]);
