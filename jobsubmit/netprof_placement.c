@@ -112,10 +112,14 @@ static void init(void)
 	/* At this length libslurm would cut the lines of the topology. */
 	unsetenv("SLURM_TOPO_LEN");
 	np_settings_init(&settings);
-	np_settings_refresh(&settings);
+	np_settings_refresh(&settings, &NP_DEADLINES);
 	if (settings.trouble.text[0])
 		np_ctl_error("%s: placement is off until it is corrected",
 			     settings.trouble.text);
+	else if (!settings.read)
+		np_ctl_error("netprof.conf: its file system does not answer: "
+			     "placement is off until it does");
+	np_settings_free(&settings);
 	if (!shared && np_shared_new(&settings.conf, &shared)) {
 		np_ctl_error("out of memory: placement is off");
 		return;

@@ -116,32 +116,147 @@ void np_settings_init(struct np_settings *settings)
 	np_conf_init(&settings->conf);
 }
 
-bool np_settings_refresh(struct np_settings *settings)
+void np_settings_free(struct np_settings *settings)
 {
-	double now_sec = np_mono_sec();
+	if (settings->worker)
+		np_worker_free(settings->worker, NULL, NULL);
+	settings->worker = NULL;
+}
+
+/*
+ * A read of netprof.conf, which is skipped if the file has not changed. The
+ * worker frees it if the caller gives up.
+ */
+struct conf_reading {
+	bool read;  /* the file was read before */
+	bool again; /* read it also if it has not changed */
+	/* Modification time and size of the file: of that one, then of this. */
+	struct timespec changed;
+	off_t size;
+	bool is_new; /* the members below are set */
+	char *text;  /* as np_conf_read() */
+	ssize_t len;
+	struct np_err err;
+};
+
+/*
+ * Get the modification time and size of netprof.conf; 0: there is none. Returns
+ * whether they have changed.
+ */
+static bool stamp_changed(struct conf_reading *reading)
+{
 	struct stat st = { 0 };
-	struct np_conf conf;
+	bool changed;
 
 	if (stat(np_conf_path(), &st))
 		memset(&st, 0, sizeof(st));
-	if (settings->read && st.st_size == settings->size &&
-	    st.st_mtim.tv_sec == settings->changed.tv_sec &&
-	    st.st_mtim.tv_nsec == settings->changed.tv_nsec &&
-	    (!settings->trouble.text[0] || now_sec < settings->retry_sec))
-		return false;
+	changed = st.st_size != reading->size ||
+		  st.st_mtim.tv_sec != reading->changed.tv_sec ||
+		  st.st_mtim.tv_nsec != reading->changed.tv_nsec;
+	reading->size = st.st_size;
+	reading->changed = st.st_mtim;
+	return changed;
+}
+
+/* Whether somebody may still be writing the file. */
+static bool is_unsettled(const struct conf_reading *reading)
+{
+	double changed_sec = (double)reading->changed.tv_sec +
+			     1e-9 * (double)reading->changed.tv_nsec;
+
+	return fabs(np_date_sec() - changed_sec) < NP_SETTINGS_SETTLE_SEC;
+}
+
+/* Runs in the worker's thread. */
+static void read_conf(void *arg)
+{
+	struct conf_reading *reading = arg;
+	bool changed = stamp_changed(reading);
+
+	if (reading->read &&
+	    ((!changed && !reading->again) || is_unsettled(reading)))
+		return;
+	reading->len = np_conf_read(&reading->text, &reading->err);
+	reading->is_new = !reading->read || !stamp_changed(reading);
+}
+
+static void drop_conf(void *arg)
+{
+	struct conf_reading *reading = arg;
+
+	free(reading->text);
+	free(reading);
+}
+
+/* Make the settings from what was read. Returns whether they were replaced. */
+static bool adopt_conf(struct np_settings *settings,
+		       struct conf_reading *reading)
+{
+	double begin_sec = np_mono_sec(), took_sec;
+	struct np_conf conf;
+
 	settings->read = true;
-	settings->size = st.st_size;
-	settings->changed = st.st_mtim;
-	settings->trouble.text[0] = '\0';
-	if (np_conf_from_environment(&conf, &settings->trouble)) {
-		settings->retry_sec =
-			np_mono_sec() +
-			fmax(RETRY_SEC,
-			     RETRY_TIMES * (np_mono_sec() - now_sec));
+	settings->hangs = false;
+	settings->size = reading->size;
+	settings->changed = reading->changed;
+	settings->trouble = reading->err;
+	if (reading->len < 0 ||
+	    np_conf_from_text(&conf, reading->text, (size_t)reading->len,
+			      &settings->trouble)) {
+		took_sec = np_mono_sec() - begin_sec;
+		settings->retry_sec = begin_sec + took_sec +
+				      fmax(RETRY_SEC, RETRY_TIMES * took_sec);
 		return false;
 	}
 	settings->conf = conf;
 	return true;
+}
+
+/* Report a file system that has not answered for a long time. */
+static void check_hanging(struct np_settings *settings,
+			  const struct np_deadlines *deadlines)
+{
+	if (np_worker_busy_sec(settings->worker) < deadlines->report_sec)
+		return;
+	settings->hangs = true;
+	np_errf(&settings->trouble, -ETIMEDOUT,
+		"%s: its file system has not answered for %.0f s: %s",
+		np_conf_path(), deadlines->report_sec,
+		settings->read ? "the settings read before stay in use" :
+				 "placement is off");
+}
+
+bool np_settings_refresh(struct np_settings *settings,
+			 const struct np_deadlines *deadlines)
+{
+	struct conf_reading *reading;
+	bool replaced = false;
+
+	if (!settings->worker && np_worker_new(true, &settings->worker)) {
+		np_errf(&settings->trouble, -ENOMEM,
+			"the thread that reads netprof.conf cannot be started");
+		return false;
+	}
+	if (np_worker_busy_sec(settings->worker) > 0) {
+		check_hanging(settings, deadlines);
+		return false;
+	}
+	reading = calloc(1, sizeof(*reading));
+	if (!reading)
+		return false;
+	reading->read = settings->read && !settings->hangs;
+	reading->again = settings->trouble.text[0] &&
+			 np_mono_sec() >= settings->retry_sec;
+	reading->size = settings->size;
+	reading->changed = settings->changed;
+	if (!np_worker_do(settings->worker,
+			  &(struct np_work){ read_conf, drop_conf, reading },
+			  deadlines->wait_sec))
+		return false;
+	if (reading->is_new)
+		replaced = adopt_conf(settings, reading);
+	drop_conf(reading);
+	return replaced;
 }
 
 void np_settings_policy(const struct np_settings *settings,
@@ -680,6 +795,7 @@ double np_placer_gap_sec(double took_sec, double interval_sec)
 /* Times are seconds of CLOCK_MONOTONIC unless noted otherwise. */
 struct np_placer {
 	struct np_shared *shared;
+	struct np_deadlines deadlines;
 	struct np_settings settings;
 	struct np_controller controller;
 	bool is_active;		   /* this is the active controller */
@@ -727,6 +843,7 @@ int np_placer_new(struct np_shared *shared,
 	if (!placer)
 		return -ENOMEM;
 	placer->shared = shared;
+	placer->deadlines = *deadlines;
 	np_settings_init(&placer->settings);
 	if (np_job_cache_new(&placer->cache) ||
 	    np_store_reader_new(deadlines, &placer->store)) {
@@ -743,6 +860,7 @@ void np_placer_free(struct np_placer *placer)
 		return;
 	np_job_cache_free(placer->cache);
 	np_store_reader_free(placer->store);
+	np_settings_free(&placer->settings);
 	np_cluster_map_unref(placer->map);
 	free(placer);
 }
@@ -779,7 +897,7 @@ static bool read_settings(struct np_placer *placer)
 	struct timespec before = placer->settings.changed;
 	off_t size = placer->settings.size;
 
-	if (np_settings_refresh(&placer->settings)) {
+	if (np_settings_refresh(&placer->settings, &placer->deadlines)) {
 		np_shared_configure(placer->shared, &placer->settings.conf);
 		np_store_reader_renew(placer->store);
 	}
@@ -1209,6 +1327,11 @@ void np_placer_run(struct np_placer *placer, bool (*may_continue)(void *arg),
 	*next = (struct np_placer_next){ NP_PLACER_LEAST_GAP_SEC, IDLE_SEC };
 	if (!read_settings(placer) && np_mono_sec() < placer->idle_until_sec)
 		return;
+	if (!placer->settings.read) {
+		np_state_log_trouble(&placer->logged_trouble,
+				     &placer->settings.trouble);
+		return;
+	}
 	if (!check_is_active(placer))
 		return;
 	rc = read_store(placer, &pass, &why);

@@ -20,10 +20,11 @@
 
 struct np_placer;
 struct np_deadlines;
+struct np_worker;
 
 /*
- * shared is borrowed. deadlines: how long a pass waits for the store. Returns 0
- * or -ENOMEM.
+ * shared is borrowed. deadlines: how long a pass waits for the store, and for
+ * netprof.conf. Returns 0 or -ENOMEM.
  */
 int np_placer_new(struct np_shared *shared,
 		  const struct np_deadlines *deadlines, struct np_placer **out);
@@ -96,20 +97,35 @@ int np_controller_read_conf(struct np_controller *controller,
 /* ---- Settings of netprof.conf ---- */
 
 struct np_settings {
-	struct np_conf conf;	 /* of the last valid file; before, placement is
-				off */
-	struct np_err trouble;	 /* error in the current file, or "" */
-	bool read;		 /* the file was read at least once */
-	struct timespec changed; /* modification time of the file read last */
-	off_t size;		 /* of that file, bytes */
+	struct np_conf conf;	  /* of the last valid file; before, placement
+				   * is off */
+	struct np_err trouble;	  /* error in the current file, or "" */
+	bool read;		  /* the file was read at least once */
+	struct timespec changed;  /* modification time of the file read last */
+	off_t size;		  /* of that file, bytes */
+	struct np_worker *worker; /* reads the file; NULL: not started yet */
+	bool hangs;		  /* it has not answered for long */
 	double retry_sec; /* CLOCK_MONOTONIC, when a file in error is read again:
 			     the users and groups that it names may exist */
 };
 
 void np_settings_init(struct np_settings *settings);
+/* Release the worker, even if the file system hangs. */
+void np_settings_free(struct np_settings *settings);
 
-/* Read the file if it changed. Returns true if the settings were replaced. */
-bool np_settings_refresh(struct np_settings *settings);
+/*
+ * A file that was changed less than this long ago may be half-written, and is
+ * read later, unless it is the first one. Seconds.
+ */
+#define NP_SETTINGS_SETTLE_SEC 2.0
+
+/*
+ * Read the file if it changed, in another thread, for which this waits up to
+ * deadlines->wait_sec. Returns true if the settings were replaced. While the
+ * file system does not answer, they stay in use.
+ */
+bool np_settings_refresh(struct np_settings *settings,
+			 const struct np_deadlines *deadlines);
 
 /* Derive the policy of decisions from the settings. */
 void np_settings_policy(const struct np_settings *settings,

@@ -967,13 +967,17 @@ static int apply_text(struct np_conf *conf, char *text, size_t len,
 	return failed;
 }
 
-int np_conf_load(struct np_conf *conf, const char *path, struct np_err *err)
+/*
+ * Read a file, which may be missing: *text is then NULL. Returns its length or
+ * -errno.
+ */
+static ssize_t read_text(const char *path, char **text, struct np_err *err)
 {
 	struct stat st;
-	char *text;
 	ssize_t len;
-	int fd, rc;
+	int fd;
 
+	*text = NULL;
 	/* O_NONBLOCK: a FIFO in place of the file must not block a daemon. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
@@ -986,16 +990,30 @@ int np_conf_load(struct np_conf *conf, const char *path, struct np_err *err)
 		return np_errf(err, -ESPIPE, "%s: %s", path,
 			       np_read_irregular(&st));
 	}
-	len = np_read_text(fd, MAX_FILE + 1, &text);
+	len = np_read_text(fd, MAX_FILE + 1, text);
 	close(fd);
 	if (len < 0)
 		return np_errf(err, (int)len, "%s: %s", path,
 			       strerror((int)-len));
-	rc = len > MAX_FILE ? np_errf(err, -EFBIG,
-				      "%s: longer than %d bytes: expected a "
-				      "netprof.conf",
-				      path, MAX_FILE) :
-			      apply_text(conf, text, (size_t)len, path, err);
+	if (len > MAX_FILE) {
+		free(*text);
+		*text = NULL;
+		return np_errf(err, -EFBIG,
+			       "%s: longer than %d bytes: expected a "
+			       "netprof.conf",
+			       path, MAX_FILE);
+	}
+	return len;
+}
+
+int np_conf_load(struct np_conf *conf, const char *path, struct np_err *err)
+{
+	char *text;
+	ssize_t len = read_text(path, &text, err);
+	int rc = len < 0 ? (int)len : 0;
+
+	if (text)
+		rc = apply_text(conf, text, (size_t)len, path, err);
 	free(text);
 	return rc;
 }
@@ -1007,18 +1025,24 @@ const char *np_conf_path(void)
 	return path && *path ? path : NP_CONF_DEFAULT_PATH;
 }
 
-/* Apply np_conf_path(), then NETPROF_STORE. */
-static int apply_environment(struct np_conf *conf, struct np_err *err)
+ssize_t np_conf_read(char **text, struct np_err *err)
 {
 	const char *path = np_conf_path();
-	char *store = getenv("NETPROF_STORE");
-	int rc;
+	ssize_t len = read_text(path, text, err);
 
-	if (strcmp(path, NP_CONF_DEFAULT_PATH) && access(path, F_OK) &&
-	    errno == ENOENT)
+	if (!len && !*text && strcmp(path, NP_CONF_DEFAULT_PATH))
 		return np_errf(err, -ENOENT, "NETPROF_CONF=%s: %s", path,
 			       strerror(ENOENT));
-	rc = np_conf_load(conf, path, err);
+	return len;
+}
+
+/* Apply the text of np_conf_path(), or NULL, then NETPROF_STORE. */
+static int apply_environment(struct np_conf *conf, char *text, size_t len,
+			     struct np_err *err)
+{
+	char *store = getenv("NETPROF_STORE");
+	int rc = text ? apply_text(conf, text, len, np_conf_path(), err) : 0;
+
 	if (rc && rc != -EINVAL)
 		return rc;
 	if (store && *store &&
@@ -1030,15 +1054,35 @@ static int apply_environment(struct np_conf *conf, struct np_err *err)
 	return rc;
 }
 
+int np_conf_from_text(struct np_conf *conf, char *text, size_t len,
+		      struct np_err *err)
+{
+	np_conf_init(conf);
+	return apply_environment(conf, text, len, err);
+}
+
+static int read_and_apply(struct np_conf *conf, struct np_err *err)
+{
+	char *text;
+	ssize_t len = np_conf_read(&text, err);
+	int rc;
+
+	if (len < 0)
+		return (int)len;
+	rc = apply_environment(conf, text, (size_t)len, err);
+	free(text);
+	return rc;
+}
+
 int np_conf_from_environment(struct np_conf *conf, struct np_err *err)
 {
 	np_conf_init(conf);
-	return apply_environment(conf, err);
+	return read_and_apply(conf, err);
 }
 
 int np_conf_for_step(struct np_conf *conf, struct np_err *err)
 {
 	np_conf_init(conf);
 	conf->for_step = true;
-	return apply_environment(conf, err);
+	return read_and_apply(conf, err);
 }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "np_app.h"
 #include "np_err.h"
@@ -300,5 +301,16 @@ int np_conf_from_environment(struct np_conf *conf, struct np_err *err);
  * not answer. For everything that a step or slurmd waits for.
  */
 int np_conf_for_step(struct np_conf *conf, struct np_err *err);
+
+/*
+ * np_conf_from_environment() in two parts, for a program in which a thread that
+ * may hang reads the file: read np_conf_path(), and apply the text, which is
+ * modified.
+ * *text is malloc'ed, or NULL if the default path does not exist. Returns its
+ * length, or -errno with err.
+ */
+ssize_t np_conf_read(char **text, struct np_err *err);
+int np_conf_from_text(struct np_conf *conf, char *text, size_t len,
+		      struct np_err *err);
 
 #endif

@@ -7,7 +7,7 @@
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
-PARALLEL=225
+PARALLEL=275
 LIMIT_SEC=600 # after a controller was lost, each command takes seconds
 PLACES=(ctl)   # where hungfs is mounted
 
@@ -211,16 +211,56 @@ test_slurmctld_is_restarted_while_its_store_hangs() {
 		cluster restart-ctl $signal
 		waits_for_store "$pid" || fail "the thread of $pid has not waited"
 		old+=("$pid")
-		wait_for all_registered
-		still_submits
 	done
+	wait_for all_registered
+	still_submits
 	is store ok
 	for pid in "${old[@]}"; do
 		wait_for has_ended "$pid"
 	done
-	wait_for said "placement works fully again"
 	three_pending
 	three_as_promised
+}
+
+# On another host, as sbatch reads netprof.conf itself.
+pending_from_a_node() {
+	inside --on n7 sbatch --parsable -N1 -o /dev/null -J fft --netprofile=fft \
+		--wrap 'sleep 1'
+}
+
+jobs_are_apart() {
+	BLOCK=$(block)
+	JOBS=("$(pending_from_a_node)" "$(pending_from_a_node)")
+	wait_for is_restricted "${JOBS[1]}"
+	cancel -u alice
+}
+
+test_decisions_are_made_while_netprof_conf_hangs() {
+	local dir
+	dir=$(shared)/conf
+
+	[ -e /dev/fuse ] || skip "no FUSE here"
+	known fft
+	mkdir -p "$dir"
+	fail_at "$dir" conf
+	trap 'restore; as_usual' EXIT
+	configure MaxSlowdown=14%
+	mv "$CONF" "$dir"
+	ln -s "$dir/${CONF##*/}" "$CONF"
+	slack
+	is conf hang
+	wait_for [ -e "$STATE/conf.waiting" ]
+	jobs_are_apart
+	wait_for nothing_left
+	# Without it, jobs run as if netprof were absent.
+	cluster restart-ctl
+	wait_for said "its file system does not answer"
+	wait_for all_registered
+	JOBS=("$(pending_from_a_node)")
+	wait_for all_done "${JOBS[@]}"
+	is conf ok
+	wait_for said "in control"
+	known fft
 }
 
 test_placement_works_with_a_store_that_cannot_be_written() {

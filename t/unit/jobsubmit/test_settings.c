@@ -2,23 +2,40 @@
 
 #include "np_catalog.h"
 #include "np_placer.h"
+#include "np_store_reader.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+static const struct np_deadlines patient = { 60, 60, 60 };
+
 static char file[512];
+
+/* As if it had been written so long ago. */
+static void set_age(double sec)
+{
+	struct timespec now, times[2];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	now.tv_sec -= (time_t)sec;
+	times[0] = times[1] = now;
+	T_CHECK(!utimensat(AT_FDCWD, file, times, 0));
+}
 
 /* NULL: there is none. */
 static void put(const char *text)
 {
-	if (text)
-		t_write_text(file, text);
-	else
+	if (!text) {
 		unlink(file);
+		return;
+	}
+	t_write_text(file, text);
+	set_age(2 * NP_SETTINGS_SETTLE_SEC);
 }
 
 /* One after the other, as an administrator edits. */
@@ -52,16 +69,42 @@ T_TEST("edits are followed, and broken ones reported")
 
 		if (r->text)
 			put(r->text);
-		T_ROW(name, np_settings_refresh(&s) == r->news);
+		T_ROW(name, np_settings_refresh(&s, &patient) == r->news);
 		T_ROW(name, t_close(s.conf.place.max_slowdown, r->max_slowdown,
 				    1e-9));
 		T_ROW(name, *r->trouble ? !!strstr(s.trouble.text, r->trouble) :
 					  !s.trouble.text[0]);
 	}
 	put(NULL);
-	T_CHECK(!np_settings_refresh(&s));
+	T_CHECK(!np_settings_refresh(&s, &patient));
 	T_CHECK(strstr(s.trouble.text, file) != NULL);
 	T_CHECK(t_close(s.conf.place.max_slowdown, 0.07, 1e-9));
+	np_settings_free(&s);
+	unsetenv("NETPROF_CONF");
+}
+
+T_TEST("a file that may be half-written is read when it is complete")
+{
+	struct np_settings s;
+
+	snprintf(file, sizeof(file), "%s/half.conf", t_tmpdir());
+	setenv("NETPROF_CONF", file, 1);
+	np_settings_init(&s);
+	t_write_text(file, "MaxSlowdown=5%\nPlacement=enforce\n");
+	T_ROW("except the first", np_settings_refresh(&s, &patient));
+	T_CHECK(s.conf.place.mode == NP_MODE_ENFORCE);
+	t_write_text(file, "MaxSlowdown=1");
+	set_age(-.5 * NP_SETTINGS_SETTLE_SEC); /* the server's clock is ahead */
+	T_CHECK(!np_settings_refresh(&s, &patient));
+	T_ROW("what was read before stays in use",
+	      s.conf.place.mode == NP_MODE_ENFORCE && !s.trouble.text[0]);
+	t_write_text(file, "MaxSlowdown=12%\nPlacement=advise\n");
+	T_CHECK(!np_settings_refresh(&s, &patient));
+	set_age(NP_SETTINGS_SETTLE_SEC + 1);
+	T_CHECK(np_settings_refresh(&s, &patient));
+	T_CHECK(s.conf.place.mode == NP_MODE_ADVISE &&
+		t_close(s.conf.place.max_slowdown, 0.12, 1e-9));
+	np_settings_free(&s);
 	unsetenv("NETPROF_CONF");
 }
 
@@ -76,16 +119,18 @@ T_TEST("a file in error is read again later")
 	setenv("NETPROF_CONF", file, 1);
 	np_settings_init(&s);
 	put("TrustedUsers=no-such-user\n");
-	T_CHECK(!np_settings_refresh(&s) && s.trouble.text[0]);
+	T_CHECK(!np_settings_refresh(&s, &patient) && s.trouble.text[0]);
 	T_CHECK(!stat(file, &st));
 	times[0] = times[1] = st.st_mtim;
 	put("TrustedUsers=000000000000\n");
 	T_CHECK(!utimensat(AT_FDCWD, file, times, 0));
-	T_ROW("not at once", !np_settings_refresh(&s) && s.trouble.text[0]);
+	T_ROW("not at once",
+	      !np_settings_refresh(&s, &patient) && s.trouble.text[0]);
 	s.retry_sec = 0;
-	T_CHECK(np_settings_refresh(&s) && !s.trouble.text[0] &&
+	T_CHECK(np_settings_refresh(&s, &patient) && !s.trouble.text[0] &&
 		s.conf.place.n_trusted == 1);
-	T_ROW("and then no more", !np_settings_refresh(&s));
+	T_ROW("and then no more", !np_settings_refresh(&s, &patient));
+	np_settings_free(&s);
 	put(NULL);
 	unsetenv("NETPROF_CONF");
 }
@@ -118,13 +163,14 @@ T_TEST("settings make a policy")
 
 		np_settings_init(&s);
 		put(r->text);
-		T_ROW(name, np_settings_refresh(&s));
+		T_ROW(name, np_settings_refresh(&s, &patient));
 		np_settings_policy(&s, index, &p);
 		T_ROW(name, t_close(p.hold_step_sec, r->hold_step_sec, 1e-9));
 		T_ROW(name, p.modes == r->modes);
 		T_ROW(name,
 		      p.max_slowdown == s.conf.place.max_slowdown &&
 			      p.max_hold_sec == s.conf.place.max_hold_sec);
+		np_settings_free(&s);
 	}
 	np_app_index_unref(index);
 	unsetenv("NETPROF_CONF");
