@@ -157,18 +157,13 @@ static int check_names(const struct accuracy_file *file,
 	return 0;
 }
 
-/* If a model needs traces, read DIR/NAME, a trace or graph, of each program. */
+/* Read DIR/NAME, a trace or graph, of each program. */
 static int read_traces(struct accuracy_file *file,
 		       const struct accuracy_opt *opt, struct np_err *err)
 {
 	const struct np_loggps *net = opt->net.G_ns < 0 ? NULL : &opt->net;
-	unsigned required = 0;
 	size_t n = 0;
 
-	for (size_t i = 0; i < opt->n_models; i++)
-		required |= opt->model[i]->required;
-	if (!(required & NP_DATA_TRACE))
-		return 0;
 	for (size_t i = 0; i < file->measured.n_sets; i++)
 		n += file->measured.set[i].n_apps;
 	file->traced = calloc(n + 1, sizeof(*file->traced));
@@ -736,6 +731,14 @@ static void add_all_models(struct accuracy_opt *opt)
 			opt->model[opt->n_models++] = &np_models[i];
 }
 
+static bool needs_traces(const struct accuracy_opt *opt)
+{
+	for (size_t i = 0; i < opt->n_models; i++)
+		if (opt->model[i]->required & NP_DATA_TRACE)
+			return true;
+	return false;
+}
+
 /*
  * Read the options and complete the list of models. Returns -1 to go on, or
  * the exit status.
@@ -758,6 +761,9 @@ static int parse_options(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(
 			self,
 			"--latency and --per-byte: expected both or neither");
+	if (opt->traces && !needs_traces(opt))
+		return cli_usage(self,
+				 "--traces has no effect with these models");
 	if (!opt->traces && opt->net.G_ns >= 0)
 		return cli_usage(self, "--latency and --per-byte have no "
 				       "effect without --traces");

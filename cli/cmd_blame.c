@@ -463,6 +463,10 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 	    !blame_options.diagnosis.accounting)
 		return cli_usage(self, "--topology=%.64s needs --accounting",
 				 blame_options.diagnosis.topology);
+	if (blame_options.metrics && options.format)
+		return cli_usage(
+			self,
+			"expected only one of --metrics, --json and --parsable");
 	if (options.output && !blame_options.metrics)
 		return cli_usage(self, "--output=%.64s needs --metrics",
 				 options.output);

@@ -1009,6 +1009,14 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
+/* Is an option given that only the measurement of a fabric uses? */
+static bool measures_fabric(const struct calibrate_opt *opt)
+{
+	return opt->levels || opt->n_selected || opt->seconds ||
+	       opt->probe_seconds || opt->scope_given || opt->rail ||
+	       opt->output || opt->fresh;
+}
+
 /*
  * Parse the command line. Words are allowed only with --app, where they are the
  * sbatch command. Returns -1 to continue, or the exit status.
@@ -1026,6 +1034,10 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	if (!opt->app && opt->argc)
 		return cli_usage(self, "unexpected argument \"%.64s\"",
 				 opt->argv[0]);
+	if (opt->app && measures_fabric(opt))
+		return cli_usage(self,
+				 "with --app only --repeats and --dry-run have "
+				 "an effect; options of sbatch follow --");
 	if (opt->app && !opt->argc)
 		return cli_usage(
 			self, "--app=%.64s needs the sbatch command, after --",
@@ -1034,16 +1046,18 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(self,
 				 "%.64s: expected sbatch and its arguments",
 				 opt->argv[0]);
+	if (!opt->levels)
+		opt->levels = "default";
+	if (!opt->n_selected)
+		opt->n_selected = NP_CAL_LEVELS;
+	if (!opt->seconds)
+		opt->seconds = 3;
 	return -1;
 }
 
 static int run_calibrate(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct calibrate_opt opt = {
-		.levels = "default",
-		.n_selected = NP_CAL_LEVELS,
-		.seconds = 3,
-	};
+	struct calibrate_opt opt = { .levels = NULL };
 	int rc = parse(self, argc, argv, &opt);
 
 	if (rc >= 0)

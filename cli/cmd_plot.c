@@ -227,6 +227,9 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	if (options.output && options.format == CLI_JSON)
 		return cli_usage(self,
 				 "expected only one of --json and --output");
+	if (opt.ascii && (options.output || options.format))
+		return cli_usage(self, "--ascii has no effect with %s",
+				 options.output ? "--output" : "--json");
 	if (!parts)
 		return cli_usage(
 			self, "--only=%.64s: expected latency, curve or time",

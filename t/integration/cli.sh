@@ -731,6 +731,15 @@ test_wrong_usage_is_reported_with_status_two() {
 		tolerance --user=$ME x
 		accuracy --traces
 		accuracy --latency=3us x
+		accuracy --traces=d --model=victim x
+		accuracy --traces=d --predictions=p x
+		plot --ascii --json fft
+		plot --ascii -o x.svg fft
+		blame --metrics --json
+		blame --metrics --parsable
+		calibrate --app=fft --output=x -- sbatch job.sh
+		calibrate --app=fft --levels=default -- sbatch job.sh
+		calibrate --app=fft --seconds=3 -- sbatch job.sh
 		accuracy --latency=3us --per-byte=1ns x
 	END
 	run netprof shwo lammps
