@@ -319,15 +319,20 @@ static void check_plugin(struct cli_check *check, const char *path, bool used)
 		check_placement_plugin(check, path, used);
 }
 
-/* Whether SlurmctldHost is this host; domains are ignored. */
+/* Whether slurmctld, or its backup, runs on this host; domains are ignored. */
 static bool is_controller(const struct cli_slurm *slurm)
 {
 	char host[256] = "";
-	size_t name_len = strcspn(slurm->controller, ".");
+	size_t len;
 
 	gethostname(host, sizeof(host) - 1);
-	return name_len && !strncmp(host, slurm->controller, name_len) &&
-	       (!host[name_len] || host[name_len] == '.');
+	len = strcspn(host, ".");
+	for (const char *p = slurm->controllers; *p; p += !!*p) {
+		if (len && strcspn(p, ".,") == len && !strncmp(p, host, len))
+			return true;
+		p += strcspn(p, ",");
+	}
+	return false;
 }
 
 /*
@@ -354,8 +359,8 @@ static void check_job_submit(struct cli_check *check)
 	} else if (used) {
 		cli_check_add(check, CLI_OK, JOB_SUBMIT,
 			      "is not on this host; slurmctld runs on %s",
-			      *check->slurm.controller ?
-				      check->slurm.controller :
+			      *check->slurm.controllers ?
+				      check->slurm.controllers :
 				      "another host");
 	}
 	if (used && strpbrk(check->slurm.job_submit, " \t")) {

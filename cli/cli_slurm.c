@@ -253,7 +253,6 @@ static const struct setting {
 	{ "ClusterName", AT(cluster) },
 	{ "PlugStackConfig", AT(plugstack) },
 	{ "SlurmctldParameters", AT(parameters) },
-	{ "SlurmctldHost", AT(controller) },
 #undef AT
 };
 
@@ -270,19 +269,33 @@ static void clean_up(struct cli_slurm *s)
 			*value = '\0';
 	}
 	cut_id(s->user);
-	cut_id(s->controller);
+	for (char *c = s->cluster; *c; c++) /* as slurmctld does */
+		*c = (char)tolower((unsigned char)*c);
+}
+
+/* host: "ctl", or "ctl(10.0.0.1)" with its address. */
+static void add_controller(struct cli_slurm *s, const char *host)
+{
+	size_t len = strlen(s->controllers);
+
+	snprintf(s->controllers + len, sizeof(s->controllers) - len, "%s%.*s",
+		 len ? "," : "", (int)strcspn(host, "("), host);
 }
 
 /* Take the settings from the output of scontrol show config. */
 static void take_printed(struct cli_slurm *s, const char *text)
 {
-	char version[64];
+	char version[64], key[32], host[256];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)
 		np_slurm_setting(text, settings[i].key,
 				 (char *)s + settings[i].at, settings[i].len);
-	np_slurm_setting(text, "SlurmctldHost[0]", s->controller,
-			 sizeof(s->controller));
+	for (unsigned i = 0;; i++) {
+		snprintf(key, sizeof(key), "SlurmctldHost[%u]", i);
+		if (!np_slurm_setting(text, key, host, sizeof(host)))
+			break;
+		add_controller(s, host);
+	}
 	np_slurm_setting(text, "SLURM_CONF", s->conf, sizeof(s->conf));
 	if (np_slurm_setting(text, "SLURM_VERSION", version, sizeof(version)))
 		cli_version_parse(version, &s->running);
@@ -307,11 +320,14 @@ static void take_setting(struct cli_slurm *s, const struct np_slurm_pair *p)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
 		char *value = (char *)s + settings[i].at;
 
-		/* One line for each controller; the first is the primary. */
-		if (!strcasecmp(p->key, settings[i].key) &&
-		    (value != s->controller || !*value))
+		if (!strcasecmp(p->key, settings[i].key))
 			snprintf(value, settings[i].len, "%s", p->value);
 	}
+	/* One line for each. The other keys are older names. */
+	if (!strcasecmp(p->key, "SlurmctldHost") ||
+	    !strcasecmp(p->key, "ControlMachine") ||
+	    !strcasecmp(p->key, "BackupController"))
+		add_controller(s, p->value);
 }
 
 /* slurmctld does not start with a wrong line, which may be why it is down. */

@@ -22,8 +22,9 @@ struct cli_slurm {
 	char plugin_dirs[PATH_MAX]; /* separated by colons */
 	char job_submit[512];	    /* JobSubmitPlugins */
 	char user[64];		    /* SlurmUser */
-	char cluster[128], controller[256];
-	char parameters[1024]; /* SlurmctldParameters */
+	char cluster[128];	    /* in lower case */
+	char controllers[1024];	    /* "a,b": the primary, then its backups */
+	char parameters[1024];	    /* SlurmctldParameters */
 	/* why slurm.conf cannot be read, or what is wrong with a line of it */
 	char conf_error[NP_ERR_LEN];
 	uint32_t running;   /* version of the running slurmctld; 0: unknown */

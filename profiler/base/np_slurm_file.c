@@ -541,8 +541,8 @@ static int read_stack_file(struct stack_reader *r, const char *path,
 		return np_errf(err, -EINVAL,
 			       "%s: more than %d files are included", path,
 			       MAX_FILES - 1);
-	/* For Slurm, a directory is an empty file. */
-	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+	/* For Slurm, a directory or device is an empty file. */
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return 0;
 	rc = np_read_bytes(path, r->bytes, &text, &len, err);
 	if (rc)

@@ -112,8 +112,8 @@ typedef int np_slurm_stack_f(void *arg, const struct np_slurm_stack_line *line,
 
 /*
  * Call each() for every line, those of included files after their include.
- * Lines of another form are skipped, as Slurm does, and so are missing files
- * and directories. Of a line with a NUL only what precedes that counts. All
+ * Lines of another form are skipped, as Slurm does, and so are missing files,
+ * directories and devices. Of a line with a NUL only what precedes that counts. All
  * files together have at most 1 MiB. Returns 0, what each() returned, -EILSEQ
  * with err if all was read but is not all text, or another error with err.
  */

@@ -325,6 +325,30 @@ test_check_reports_more_users_than_it_reads() {
 	contains "whose" "$OUT" '\|23456 owns [0-9]+ director.* of other users'
 }
 
+# Each host on which slurmctld may run needs the placement plugin.
+test_check_knows_the_controllers() {
+	local here lines
+	setup
+	slurm_here 22.05.8 netprof
+	here=$(hostname)
+	rm "$S/plugins/job_submit_netprof.so"
+	sed -i '/^SlurmctldHost/d' "$S/slurm/config"
+	printf '%s\n' 'SlurmctldHost[0]        = ctl(10.0.0.1)' \
+		"SlurmctldHost[1]        = $here.site(10.0.0.2)" >>"$S/slurm/config"
+	finding problem job_submit_netprof.so 'slurmctld will not start'
+	sed -i "s/= $here.site/= x$here/" "$S/slurm/config"
+	finding ok job_submit_netprof.so "is not on this host; slurmctld runs on ctl,x$here"
+	printf '#!/bin/sh\n[ "$1" != --version ] || exec echo slurm-wlm 22.05.8\nexit 1\n' \
+		>"$S/bin/scontrol"
+	export SLURM_CONF=$S/slurm/slurm.conf
+	for lines in "SlurmctldHost=ctl\nSlurmctldHost=$here(10.0.0.2)" \
+		"ControlMachine=$here" "ControlMachine=ctl\nBackupController=$here"; do
+		printf "PluginDir=%s\nSlurmUser=%s\nJobSubmitPlugins=netprof\n$lines\n" \
+			"$S/plugins" "$ME" >"$SLURM_CONF"
+		finding problem job_submit_netprof.so 'slurmctld will not start'
+	done
+}
+
 test_check_reads_slurm_conf_if_slurmctld_does_not_answer() {
 	setup
 	slurm_here 22.05.8 netprof

@@ -298,7 +298,9 @@ test_slurm_conf_is_what_slurmctld_takes_it_for() {
 	in_copy cluster_name "a file by the cluster's name" 'ClusterName=oracle\nInclude %%c.conf\n'
 	in_copy cluster_name "the later of two values" 'ClusterName=oracle\nClusterName=other\n'
 	in_copy cluster_name "a NUL behind the name" 'ClusterName=oracle\0x\n'
-	cases_said 9 agreed
+	in_copy cluster_name "capitals" 'ClusterName=Oracle-HPC\n'
+	in_copy cluster_name "a file by a name in capitals" 'ClusterName=ORACLE\nInclude %%c.conf\n'
+	cases_said 11 agreed
 }
 
 refused_conf() { # NAME TEXT: slurmctld does not start, and check names the line
@@ -349,7 +351,8 @@ test_plugstack_conf_is_what_srun_takes_it_for() {
 	in_copy plugstack "a NUL behind the plugin" 'optional spank_netprof.so\0x\n'
 	in_copy plugstack "a comment that is too long" '#%4094soptional spank_netprof.so\n'
 	in_copy plugstack "a directory that a pattern fits" 'include stack.*\noptional spank_netprof.so\n'
-	cases_said 11 yes
+	in_copy plugstack "an included device" 'include /dev/null\noptional spank_netprof.so\n'
+	cases_said 12 yes
 	in_copy plugstack "a comment" '#optional spank_netprof.so\n'
 	in_copy plugstack "other letters" 'Optional spank_netprof.so\n'
 	in_copy plugstack "a pattern that nothing fits" 'include none/*.conf\n'

@@ -61,6 +61,8 @@ static const struct {
 	{ "a file that is missing", "include none\n", "include none@0:1|" },
 	{ "a directory", "include .\noptional a.so\n",
 	  "include .@0:1|optional a.so@0:2|" },
+	{ "a device", "include /dev/null\noptional a.so\n",
+	  "include /dev/null@0:1|optional a.so@0:2|" },
 };
 
 T_TEST("lines are read as Slurm reads them")
