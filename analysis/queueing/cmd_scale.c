@@ -920,6 +920,18 @@ static void warn_of_repetition(const struct scale *s)
 		}
 }
 
+/* Prints the remarks about the reports where the output has no place for them. */
+static void warn_of_notes(const struct scale *s)
+{
+	for (size_t i = 0; i < s->n_runs; i++)
+		for (unsigned n = 1; n <= NP_MPIP_NO_VERSION; n <<= 1)
+			if (s->run[i].report.notes & n)
+				fprintf(stderr, "netprof: warning: %s: %s\n",
+					s->run[i].path,
+					np_mpip_note_text(
+						(enum np_mpip_note)n));
+}
+
 /* Reads all runs, sorts them, and predicts. */
 static int read_and_predict(struct scale *s, char **paths)
 {
@@ -955,6 +967,8 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	rc = s.run && s.prediction && s.fit_run && s.fit_four ?
 		     read_and_predict(&s, o.apps) :
 		     cli_fail("out of memory");
+	if (!rc && (o.plot || o.format == CLI_PARSABLE))
+		warn_of_notes(&s);
 	if (!rc)
 		rc = o.plot   ? draw_figure(&s, o.plot) :
 		     o.format ? print_data(&s, o.format) :

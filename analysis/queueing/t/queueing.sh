@@ -98,6 +98,11 @@ test_notes_of_reports_are_told() {
 		'^Note .*cut.mpiP: the report is truncated'
 	equal "as JSON" "$(netprof scale --json cut.mpiP | jq -c '.runs[].notes')" \
 		'["the report is truncated: messages may be missing"]'
+	local warning='netprof: warning: cut.mpiP: the report is truncated: messages may be missing'
+	run netprof scale -P cut.mpiP
+	equal "as rows" "$RC $ERR" "0 $warning"
+	run netprof scale --plot=cut.svg cut.mpiP
+	equal "as a figure" "$RC $ERR" "0 $warning"
 }
 
 test_runs_of_different_programs_are_warned_of() {
