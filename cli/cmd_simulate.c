@@ -576,6 +576,17 @@ static bool yaml_value(const char *item, const char *key, char *buf)
 	return true;
 }
 
+/* Number of lists of nodes and of children that an item has. */
+static size_t count_lists(const char *item)
+{
+	size_t n = 0, len;
+
+	for (const char *at = item; (at = next_key(at, &len)); at += len)
+		n += (len == 5 && !memcmp(at, "nodes", len)) ||
+		     (len == 8 && !memcmp(at, "children", len));
+	return n;
+}
+
 /* Refuse an unknown key, maybe a misspelled one, of an item without lists. */
 static int check_keys(const char *item, const char *path, unsigned line,
 		      const char *name, struct np_err *err)
@@ -649,6 +660,11 @@ static int parse_yaml_item(struct topology *topology, const char *path,
 	rc = define_switch(topology, path, line, value, err);
 	if (rc)
 		return rc;
+	if (count_lists(item) > 1)
+		return np_errf(err, -EINVAL,
+			       "%s:%u: %s: expected nodes or children, and "
+			       "only one of them",
+			       path, line, value);
 	strcpy(name, value);
 	/* With sorted keys, the name of the topology follows its blocks. */
 	topology->n_topologies += yaml_value(item, "topology", value);

@@ -187,6 +187,7 @@ static const struct begin {
 	  NP_KIND_TOPOLOGY },
 	{ BEGINS("- topology"), "a topology.yaml of Slurm", false,
 	  NP_KIND_TEXT },
+	{ BEGINS("---"), "YAML", false, NP_KIND_TEXT },
 	{ BEGINS("{"), "JSON", false, NP_KIND_JSON },
 	{ BEGINS("<"), "XML or HTML", false, NP_KIND_TEXT },
 	{ BEGINS("#!"), "a script", false, NP_KIND_WORDS },

@@ -178,12 +178,15 @@ static int check_list(const struct np_slurm_line *line, const char *list,
 static int take_switch_name(const struct np_slurm_line *line, char **text,
 			    struct np_topo_switch *s, struct np_err *err)
 {
+	struct np_err kind = NP_ERR_INIT;
 	struct np_slurm_pair p;
 
 	if (!np_slurm_pair(text, &p)) {
-		if (np_kind_check(*text, strlen(*text), NP_KIND_TOPOLOGY,
-				  line->path, err))
-			return -EINVAL;
+		/* Comments may precede the line, which it takes for the first. */
+		if (np_kind_check(*text, strlen(*text), NP_KIND_TOPOLOGY, "",
+				  &kind))
+			return np_errf(err, -EINVAL, "%s:%u%s", line->path,
+				       line->number, kind.text + strlen(":1"));
 		return word_error(line, *text, ": expected SwitchName=NAME",
 				  err);
 	}

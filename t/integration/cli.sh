@@ -1597,6 +1597,11 @@ test_bad_input_of_a_replay_is_reported() {
 	topology 'yaml:3: s0: unknown key "node", expected nodes or children' yaml '# x\n\n- switch: s0\n  node: n0\n'
 	topology 'yaml:1: s0: not a list such as n\[0-3\],n7, or too long: ""' yaml '- switch: s0\n  nodes:\n  - n0\n'
 	topology 'yaml:3: top names s1, which no line defines' yaml '- switch: s0\n  nodes: n0\n- switch: top\n  children: s[0-1]\n'
+	topology 'yaml:1: s0: expected nodes or children, and only one' yaml \
+		'- switch: s0\n  nodes: n0\n  nodes: n[0-3]\n'
+	topology 'yaml:3: s1: expected nodes or children, and only one' yaml \
+		'- switch: s0\n  nodes: n0\n- {switch: s1, nodes: n1, children: s0}\n'
+	topology 'conf:2: expected a topology.conf of Slurm, got YAML' conf '# one\n---\n- topology: a\n'
 	topology 'no leaf switch with nodes' yaml 'leaves: 4\n'
 	topology 'yaml:3: expected a switch or block with these nodes or children: "n1"' yaml \
 		'- switch: s0\n  nodes: n0\n- swich: s1\n  nodes: n1\n'

@@ -36,6 +36,8 @@ static const struct {
 	{ "a topology.yaml for GOAL", T("- topology: default\n"), NP_KIND_GOAL,
 	  "x:1: expected an execution graph in GOAL, got a topology.yaml of "
 	  "Slurm" },
+	{ "YAML for GOAL", T("---\n- topology: default\n"), NP_KIND_GOAL,
+	  "x:1: expected an execution graph in GOAL, got YAML" },
 	{ "JSON for a scheme", T("{\"format\": 1}"), NP_KIND_WORDS,
 	  "x:1: expected lines of words, got JSON" },
 	{ "a program",
