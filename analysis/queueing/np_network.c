@@ -109,7 +109,7 @@ static int read_class(const struct np_jat *in, json_object *from,
 	if (!json_object_object_get_ex(from, "customers", &j))
 		return np_jat_refuse(in, "customers",
 				     "a whole number, got none");
-	rc = np_jget_count(in, "customers", j, NP_QN_MAX_CUSTOMERS,
+	rc = np_jget_count(in, "customers", j, 0, NP_QN_MAX_CUSTOMERS,
 			   &c->customers);
 	if (!rc && json_object_object_get_ex(from, "think_sec", &j))
 		rc = np_jget_real(in, "think_sec", j, 0, NP_QN_MOST_SEC,
@@ -193,9 +193,7 @@ static int read_kind(const struct np_jat *in, json_object *from,
 	if (kind != MULTI_SERVER)
 		return np_jat_refuse(in, "servers",
 				     "only with the kind multi-server");
-	rc = np_jget_count(in, "servers", servers, NP_QN_MAX_SERVERS, &n);
-	if (!rc && !n)
-		rc = np_jat_range(in, "servers", 0, 1, NP_QN_MAX_SERVERS);
+	rc = np_jget_count(in, "servers", servers, 1, NP_QN_MAX_SERVERS, &n);
 	st->servers = (uint32_t)n;
 	return rc;
 }

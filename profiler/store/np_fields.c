@@ -251,15 +251,15 @@ int np_jat_range(const struct np_jat *at, const char *key, double got,
 #define MISSING "a value, got none"
 
 int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
-		  double max, uint64_t *out)
+		  double min, double max, uint64_t *out)
 {
 	int64_t v;
 
 	if (!json_object_is_type(j, json_type_int))
 		return np_jat_refuse(in, key, "a whole number");
 	v = json_object_get_int64(j);
-	if (v < 0 || (double)v > max)
-		return np_jat_range(in, key, (double)v, 0, max);
+	if ((double)v < min || (double)v > max)
+		return np_jat_range(in, key, (double)v, min, max);
 	*out = (uint64_t)v;
 	return 0;
 }
@@ -445,11 +445,9 @@ static int check_schema(const struct np_jat *in, json_object *from, int newest)
 		return np_jat_refuse(in, "", "a JSON object");
 	if (!json_object_object_get_ex(from, "schema", &j))
 		return np_jat_refuse(in, "schema", MISSING);
-	rc = np_jget_count(in, "schema", j, INT32_MAX, &schema);
+	rc = np_jget_count(in, "schema", j, 1, INT32_MAX, &schema);
 	if (rc)
 		return rc;
-	if (!schema)
-		return np_jat_refuse(in, "schema", "1 or more");
 	if (schema > (uint64_t)newest)
 		return np_errf(in->err, -EPROTONOSUPPORT,
 			       "%s: schema %d is newer than %d, the newest "
@@ -610,11 +608,8 @@ static int get_count(const struct np_jat *in, const struct np_field *field,
 		     json_object *j, void *at)
 {
 	uint64_t n = 0;
-	int rc = np_jget_count(in, field->key, j, field->max, &n);
+	int rc = np_jget_count(in, field->key, j, field->min, field->max, &n);
 
-	if (!rc && (double)n < field->min)
-		rc = np_jat_range(in, field->key, (double)n, field->min,
-				  field->max);
 	if (field->type == NP_F_U32)
 		*(uint32_t *)at = (uint32_t)n;
 	else if (field->type == NP_F_U64)

@@ -57,9 +57,9 @@ int np_jat_range(const struct np_jat *at, const char *key, double got,
 int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
 		  json_object **out);
 
-/* A whole number of 0 .. max; a number of min .. max. */
+/* A number of min .. max, from 0 if it is whole. */
 int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
-		  double max, uint64_t *out);
+		  double min, double max, uint64_t *out);
 int np_jget_real(const struct np_jat *in, const char *key, json_object *j,
 		 double min, double max, double *out);
 /* *out is malloc'ed, without control characters (np_text_plain_copy()). */

@@ -289,7 +289,7 @@ static int get_sparse_counts(const struct np_jat *in, json_object *from,
 		if (!rc)
 			rc = np_jget_count(in, "bins",
 					   json_object_array_get_idx(pair, 0),
-					   (double)(in->n_bins - 1), &bin);
+					   0, (double)(in->n_bins - 1), &bin);
 		if (!rc)
 			rc = np_jget_real(in, "bins",
 					  json_object_array_get_idx(pair, 1), 0,
@@ -806,6 +806,8 @@ static int add_group_case(const struct np_jat *in, struct np_measured_set *set,
 	struct np_measured_case *row = &set->row[set->n_rows];
 	int rc = find_program(in, set, "victim", group->victim, &row->victim);
 
+	if (!rc && !group->n_co)
+		rc = np_jat_range(in, "co", 0, 1, NP_MEASURED_MAX_CO);
 	for (size_t i = 0; !rc && i < group->n_co; i++)
 		rc = find_program(in, set, "co", group->co[i], &row->co[i]);
 	row->n_co = group->n_co;

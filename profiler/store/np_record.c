@@ -200,11 +200,11 @@ static int get_bin(const struct np_jat *in, const char *key, json_object *pair,
 	if (!json_object_is_type(pair, json_type_array) ||
 	    json_object_array_length(pair) != 2)
 		return np_jat_refuse(in, key, "pairs of bin and count");
-	rc = np_jget_count(in, key, json_object_array_get_idx(pair, 0),
+	rc = np_jget_count(in, key, json_object_array_get_idx(pair, 0), 0,
 			   NP_HIST_BINS - 1, &bin);
 	if (!rc)
 		rc = np_jget_count(in, key, json_object_array_get_idx(pair, 1),
-				   NP_JSON_COUNT, &n);
+				   0, NP_JSON_COUNT, &n);
 	if (rc)
 		return rc;
 	if (bin < *least_bin)
@@ -338,7 +338,7 @@ static int get_window(const struct np_jat *in, json_object *j,
 	if (!json_object_is_type(j, json_type_array))
 		return np_jat_refuse(in, "w", "arrays [n, mean, sd, max]");
 	len = json_object_array_length(j);
-	rc = np_jget_count(in, "w", json_object_array_get_idx(j, 0),
+	rc = np_jget_count(in, "w", json_object_array_get_idx(j, 0), 0,
 			   NP_JSON_COUNT, &moments.n);
 	if (rc)
 		return rc;

@@ -121,6 +121,10 @@ static const struct {
 	  HEAD ONE AT("\"kind\":\"multi-server\",\"servers\":0,"
 		      "\"demand_sec\":1"),
 	  "servers: got 0, expected 1 to 1000000", -EINVAL },
+	{ "too many servers",
+	  HEAD ONE AT("\"kind\":\"multi-server\",\"servers\":1000001,"
+		      "\"demand_sec\":1"),
+	  "servers: got 1000001, expected 1 to 1000000", -EINVAL },
 	{ "servers of a delay",
 	  HEAD ONE AT("\"kind\":\"delay\",\"servers\":2,"
 		      "\"demand_sec\":1"),

@@ -103,6 +103,9 @@ static const struct {
 	{ "a schema that is no number",
 	  "{\"format\":\"netprof-pairs\",\"schema\":\"x\"}", -EINVAL,
 	  "schema" },
+	{ "a schema below 1",
+	  "{\"format\":\"netprof-pairs\",\"schema\":-1}", -EINVAL,
+	  "schema: got -1, expected 1 to 2147483647" },
 	{ "a newer schema", "{\"format\":\"netprof-pairs\",\"schema\":2}",
 	  -EPROTONOSUPPORT, "schema 2 is newer than 1" },
 	{ "programs that are a number", HEAD "\"programs\":7}", -EINVAL,
@@ -152,6 +155,9 @@ static const struct {
 	  "[[1],[1,2]]," PAIRS "}", -EINVAL, "program_beside_level[1]" },
 	{ "an unknown program in a group", NAMES PAIRS ",\"groups\":[{"
 	  "\"victim\":\"z\"}]}", -EINVAL, "groups[0].victim: \"z\"" },
+	{ "a group of none", NAMES PAIRS ",\"groups\":[{\"victim\":\"a\","
+	  "\"co\":[],\"slowdown\":1}]}", -EINVAL,
+	  "groups[0].co: got 0, expected 1 to 8" },
 	{ "a group of nine", NAMES PAIRS ",\"groups\":[{\"victim\":\"a\","
 	  "\"co\":[\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\"],"
 	  "\"slowdown\":1}]}", -EINVAL, "groups[0]" },

@@ -48,7 +48,7 @@ static const struct {
 	{ "a newer schema", "{\"schema\":2}", -EPROTONOSUPPORT,
 	  "schema 2 is newer than 1" },
 	{ "schema missing", "{}", -EINVAL, "schema: expected" },
-	{ "schema zero", "{\"schema\":0}", -EINVAL, "schema: expected 1" },
+	{ "schema zero", "{\"schema\":0}", -EINVAL, "schema: got 0, expected 1 to" },
 	{ "schema as text", "{\"schema\":\"1\"}", -EINVAL, "whole number" },
 	{ "schema beyond all bounds", "{\"schema\":99999999999999999999999}",
 	  -EINVAL, "damaged at byte 10: a whole number beyond 64 bits" },
