@@ -159,6 +159,9 @@ int cli_accounting_load(struct np_acct *acct,
  */
 struct np_figure;
 void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis);
+
+/* Print how many nodes of jobs the topology does not have, if any. */
+void cli_print_off_leaves(FILE *f, const struct np_acct *acct);
 void cli_diagnosis_json(json_object *parent,
 			const struct cli_diagnosis *diagnosis);
 struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis);

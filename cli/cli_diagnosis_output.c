@@ -1157,13 +1157,19 @@ static void print_neighbours(FILE *f, const struct cli_diagnosis *diagnosis)
 			       diagnosis->n_neighbours :
 			       MAX_ROWS;
 	int width[N_NAMES] = { 11, cli_name_column(13, 1), 8, 10 };
+	struct np_acct_place place;
 	char name[N_NAMES][256];
 	bool same = false;
 
 	if (!diagnosis->n_neighbours) {
-		cli_print_labelled(f, "Neighbours",
-				   "none in the accounting: no other job was "
-				   "on its leaf switches");
+		cli_print_labelled(
+			f, "Neighbours",
+			np_acct_leaves(&diagnosis->acct, diagnosis->job, &place,
+				       1) ?
+				"none in the accounting: no other job was on "
+				"its leaf switches" :
+				"not known: the topology has none of its "
+				"nodes");
 		return;
 	}
 	for (size_t i = 0; i < shown; i++) {
@@ -1275,6 +1281,20 @@ static void print_timeline(FILE *f, const struct cli_diagnosis *diagnosis)
 			   "time.\n");
 }
 
+void cli_print_off_leaves(FILE *f, const struct np_acct *acct)
+{
+	size_t n = np_acct_off_leaves(acct);
+
+	if (n)
+		cli_print_labelled(
+			f, "Missing",
+			"%zu node%s of these jobs %s on no leaf "
+			"switch of the topology: who shared one with "
+			"%s is not known",
+			n, cli_plural_s(n), n == 1 ? "is" : "are",
+			n == 1 ? "it" : "them");
+}
+
 /*
  * What the verdict could not take into account, each with what to do about it.
  */
@@ -1324,6 +1344,7 @@ static void print_missing(FILE *f, const struct cli_diagnosis *diagnosis)
 		cli_print_labelled(f, "Note",
 				   "no topology is known, so all nodes count "
 				   "as one leaf switch");
+	cli_print_off_leaves(f, &diagnosis->acct);
 	if (diagnosis->acct.damaged)
 		cli_print_labelled(
 			f, "Missing",

@@ -163,6 +163,7 @@ static int print_text(const struct np_acct *acct,
 		cli_print_labelled(stdout, "Note",
 				   "no topology is known, so all nodes count "
 				   "as one leaf switch");
+	cli_print_off_leaves(stdout, acct);
 	if (acct->damaged)
 		cli_print_labelled(
 			stdout, "Missing",
@@ -261,6 +262,7 @@ static int print_data(const struct np_acct *acct,
 	cli_put_count(output, "damaged_rows", acct->damaged);
 	cli_put_count(output, "dropped_meetings", costs->n_dropped_meetings);
 	cli_put_bool(output, "topology", !acct->one_leaf);
+	cli_put_count(output, "nodes_off_leaves", np_acct_off_leaves(acct));
 	add_pairs(output, acct, costs);
 	add_leaves_and_nodes(output, acct, costs);
 	return cli_print_output(format, "blame", output, &table);

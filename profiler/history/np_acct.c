@@ -584,6 +584,15 @@ static void merge_duplicates(struct np_acct *h)
 	h->n_jobs = n;
 }
 
+size_t np_acct_off_leaves(const struct np_acct *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->node_name.n; i++)
+		n += h->leaf_of[i] == NP_NO_INDEX;
+	return n;
+}
+
 size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
 		      struct np_acct_place *out, size_t max)
 {

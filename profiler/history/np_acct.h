@@ -108,6 +108,9 @@ const char *np_acct_node(const struct np_acct *h, uint32_t number, char *buf,
 const char *np_acct_leaf(const struct np_acct *h, uint32_t number, char *buf,
 			 size_t len);
 
+/* Number of nodes of jobs that are on no leaf switch of the topology. */
+size_t np_acct_off_leaves(const struct np_acct *h);
+
 /* The last start of a job, or NULL. task: of array job id, or NO_TASK. */
 const struct np_acct_job *np_acct_find(const struct np_acct *h, uint32_t id,
 				       uint32_t task);

@@ -855,6 +855,12 @@ test_bad_input_is_reported_in_one_line() {
 	echo 'SwitchName=s0 Nodes=n[0-3]' >"$S/topology.conf"
 	run netprof blame --accounting="$H/accounting.txt" --topology="$S/topology.conf"
 	contains "a topology.conf" "$RC $ERR" "^1 .*topology.conf: a topology.conf: no leaf switch"
+	sed 's/n\[4-7\]/m[4-7]/; s/n\[0-3\]/n0/' "$H/topology.txt" >"$S/partly"
+	run netprof blame --accounting="$H/accounting.txt" --topology="$S/partly"
+	contains "nodes that it does not have" "$OUT" '^Missing +5 nodes of these jobs are on no'
+	sed 's/n\[/m[/' "$H/topology.txt" >"$S/other"
+	run netprof explain --since=3650d --accounting="$H/accounting.txt" --topology="$S/other" 105
+	contains "none of its nodes" "$OUT" '^Neighbours +not known: the topology has none'
 	run netprof explain --accounting="$H/accounting.txt" 99999
 	equal "no such job" "$RC" 1
 	contains "no such job" "$ERR" 'job 99999 is not in .*accounting.txt'
