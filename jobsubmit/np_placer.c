@@ -24,6 +24,7 @@
 /* ---- Is this slurmctld the active controller? ---- */
 
 #define REREAD_SEC 60 /* how often slurm.conf is read, in case it changes */
+#define KEEP_SEC 600  /* how long it is used if reading it fails */
 
 /* Whether two names, with or without a domain, are of the same host. */
 static bool is_same_host(const char *a, const char *b)
@@ -58,25 +59,55 @@ int np_controller_read_conf(struct np_controller *controller,
 	return 0;
 }
 
-/* Load slurm.conf, at most once per REREAD_SEC. */
-static int read_slurm_conf(struct np_controller *controller, struct np_err *err)
+/* Whether slurm.conf was read less than sec seconds before now_sec. */
+static bool was_read(const struct np_controller *controller, double now_sec,
+		     double sec)
+{
+	return controller->conf_read_sec &&
+	       now_sec - controller->conf_read_sec < sec;
+}
+
+/*
+ * Ask slurmctld for slurm.conf. If that fails, *conf remains NULL, and the last
+ * answer is used for up to KEEP_SEC.
+ */
+static int load_slurm_conf(struct np_controller *controller, double now_sec,
+			   slurm_conf_t **conf, struct np_err *err)
+{
+	if (!slurm_load_ctl_conf(0, conf)) {
+		controller->failing = false;
+		return 0;
+	}
+	np_errf(err, -EAGAIN, "slurm_load_ctl_conf: %s", slurm_strerror(errno));
+	if (!was_read(controller, now_sec, KEEP_SEC))
+		return -EAGAIN;
+	if (!controller->failing)
+		np_ctl_info("%s: the settings of slurm.conf read before stay "
+			    "in use",
+			    err->text);
+	controller->failing = true;
+	err->text[0] = '\0';
+	return 0;
+}
+
+int np_controller_refresh(struct np_controller *controller, double now_sec,
+			  struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
 	int rc;
 
-	if (controller->conf_read_sec &&
-	    np_mono_sec() - controller->conf_read_sec < REREAD_SEC)
+	if (was_read(controller, now_sec, REREAD_SEC))
 		return 0;
 	if (gethostname(controller->host, sizeof(controller->host) - 1))
 		return np_errf(err, -EAGAIN, "gethostname: %s",
 			       strerror(errno));
-	if (slurm_load_ctl_conf(0, &conf))
-		return np_errf(err, -EAGAIN, "slurm_load_ctl_conf: %s",
-			       slurm_strerror(errno));
+	rc = load_slurm_conf(controller, now_sec, &conf, err);
+	if (!conf)
+		return rc;
 	rc = np_controller_read_conf(controller, conf, err);
 	np_free_conf(conf);
 	if (!rc)
-		controller->conf_read_sec = np_mono_sec();
+		controller->conf_read_sec = now_sec;
 	return rc;
 }
 
@@ -87,7 +118,7 @@ static int read_slurm_conf(struct np_controller *controller, struct np_err *err)
 static int check_controller(struct np_controller *controller,
 			    struct np_err *err)
 {
-	int rc = read_slurm_conf(controller, err);
+	int rc = np_controller_refresh(controller, np_mono_sec(), err);
 
 	if (rc || controller->alone)
 		return rc;

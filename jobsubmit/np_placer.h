@@ -85,6 +85,7 @@ struct np_controller {
 	char host[256];
 	double conf_read_sec; /* CLOCK_MONOTONIC, when slurm.conf was last read;
 			       0: never */
+	bool failing;	      /* to read it, since then; this was logged */
 };
 
 /*
@@ -93,6 +94,14 @@ struct np_controller {
  */
 int np_controller_read_conf(struct np_controller *controller,
 			    const slurm_conf_t *conf, struct np_err *err);
+
+/*
+ * Read slurm.conf by an RPC if it was not read for a minute. now_sec:
+ * CLOCK_MONOTONIC. If the RPC fails, the last answer stays in use for ten
+ * minutes. Returns 0, or -EAGAIN with err. Exported for the tests.
+ */
+int np_controller_refresh(struct np_controller *controller, double now_sec,
+			  struct np_err *err);
 
 /* ---- Settings of netprof.conf ---- */
 

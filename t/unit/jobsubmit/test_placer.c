@@ -6,6 +6,7 @@
 #include "some_clock.h"
 #include "some_slurm.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static struct {
 	unsigned n_skipped, n_busy; /* lines about files; while others waited */
 	double loaded_sec;	    /* when it looked at the jobs; monotonic */
 	long slow_sec;		    /* that Slurm takes for its answer */
+	bool conf_fails;	    /* it has no answer about slurm.conf */
 } w;
 
 /* In place of Slurm's, which would ask slurmctld. */
@@ -55,6 +57,10 @@ int slurm_load_partitions(time_t since, partition_info_msg_t **out,
 int slurm_load_ctl_conf(time_t since, slurm_conf_t **out)
 {
 	(void)since;
+	if (w.conf_fails) {
+		errno = EIO;
+		return -1;
+	}
 	*out = &w.conf;
 	return 0;
 }
@@ -387,5 +393,36 @@ T_TEST("a store that is back is written at once")
 	sh("rm placement");
 	look();
 	T_CHECK(mode_of("state.json") == 0644);
+	stop();
+}
+
+T_TEST("slurm.conf stays in use for a while when slurmctld does not give it")
+{
+	struct np_controller c = { .index = -1 };
+	struct np_err err = NP_ERR_INIT;
+	unsigned before;
+
+	start();
+	w.conf_fails = true;
+	before = some_n_logged();
+	T_CHECK(np_controller_refresh(&c, 1000, &err) == -EAGAIN &&
+		strstr(err.text, "slurm_load_ctl_conf"));
+	w.conf_fails = false;
+	T_CHECK(!np_controller_refresh(&c, 1001, &err) &&
+		!strcmp(c.cluster, "hpc"));
+	w.conf_fails = true;
+	T_ROW("not asked again within a minute",
+	      !np_controller_refresh(&c, 1060, &err) &&
+		      some_n_logged() == before);
+	for (int sec = 1062; sec < 1600; sec += 60)
+		T_CHECK(!np_controller_refresh(&c, sec, &err));
+	T_ROW("one line says so", some_n_logged() == before + 1 &&
+					  strstr(some_logged(), "stay in use"));
+	T_CHECK(np_controller_refresh(&c, 1602, &err) == -EAGAIN);
+	w.conf_fails = false;
+	T_CHECK(!np_controller_refresh(&c, 1603, &err));
+	w.conf_fails = true;
+	T_CHECK(!np_controller_refresh(&c, 1700, &err));
+	T_ROW("and again the next time", some_n_logged() == before + 2);
 	stop();
 }
