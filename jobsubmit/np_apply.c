@@ -380,12 +380,15 @@ static bool check_job(const struct writer *writer,
 /* Send an update of a job, or of one task of its array. */
 static enum update_result send_update(struct writer *writer,
 				      const struct np_job_entry *entry,
-				      uint32_t task,
+				      uint32_t task, int64_t until_sec,
 				      const struct np_update *update)
 {
 	struct np_cached_job *cached =
 		np_job_cache_find(writer->cache, entry->id);
 	bool is_task = task != NP_CHANGE_ALL;
+	const struct np_written written = { entry->id, entry->array,
+					    entry->task, update->ours,
+					    until_sec };
 	struct np_sending sending = {
 		.id = is_task ? entry->array : entry->id,
 		.array = entry->array,
@@ -393,6 +396,7 @@ static enum update_result send_update(struct writer *writer,
 		.owner = entry->in->owner,
 		.exc_nodes = update->exc_nodes,
 		.comment = update->comment,
+		.written = is_task ? NULL : &written,
 	};
 	unsigned n_checks = 0;
 	char id_str[32];
@@ -426,17 +430,17 @@ static enum update_result send_update(struct writer *writer,
 
 /*
  * Send an update of a job, or of one task of its array, if the share of its
- * owner allows it.
+ * owner allows it. until_sec: the begin time that is ours; 0: none.
  */
 static enum update_result try_update(struct writer *writer,
 				     const struct np_job_entry *entry,
-				     uint32_t task,
+				     uint32_t task, int64_t until_sec,
 				     const struct np_update *update)
 {
 	enum update_result result = UPDATE_RETRY;
 
 	if (take_update(writer, entry))
-		result = send_update(writer, entry, task, update);
+		result = send_update(writer, entry, task, until_sec, update);
 	if (result == UPDATE_RETRY)
 		writer->out->needs_another_pass = true;
 	return result;
@@ -516,18 +520,19 @@ static int write_job(struct writer *writer, size_t i,
 {
 	const struct np_job_entry *entry = &writer->jobs->job[i];
 	enum update_result result = UPDATE_WRITTEN;
+	int64_t until_sec = outcome->applied ? outcome->until_sec : 0;
 	struct np_update update;
 	int rc = np_update_make(writer->jobs, i, outcome, force, &update);
 
 	if (rc > 0)
-		result = try_update(writer, entry, NP_CHANGE_ALL, &update);
+		result = try_update(writer, entry, NP_CHANGE_ALL, until_sec,
+				    &update);
 	if (result == UPDATE_WRITTEN && update.comment)
 		cache_comment(writer->cache, entry->id, update.comment);
 	if (rc >= 0 && result == UPDATE_NEEDLESS) {
 		rc = 1;
 	} else if (rc >= 0 && result != UPDATE_RETRY) {
-		rc = record_written(writer, entry, update.ours,
-				    outcome->applied ? outcome->until_sec : 0);
+		rc = record_written(writer, entry, update.ours, until_sec);
 		update.ours = NULL;
 	}
 	np_update_clear(&update);
@@ -552,7 +557,7 @@ static int hold_reassigned_job(struct writer *writer, size_t i)
 
 	if (rc > 0)
 		result = try_update(writer, &writer->jobs->job[i],
-				    NP_CHANGE_ALL, &update);
+				    NP_CHANGE_ALL, held.until_sec, &update);
 	if (result == UPDATE_WRITTEN && update.comment)
 		cache_comment(writer->cache, writer->jobs->job[i].id,
 			      update.comment);
@@ -595,7 +600,7 @@ static int write_tasks(struct writer *writer, size_t i)
 		int rc = np_update_make(writer->jobs, i, &task, true, &update);
 
 		all_updated &= rc > 0 &&
-			       try_update(writer, entry, entry->tasks[k],
+			       try_update(writer, entry, entry->tasks[k], 0,
 					  &update) == UPDATE_WRITTEN;
 		np_update_clear(&update);
 		if (rc < 0)

@@ -469,19 +469,66 @@ void np_shared_wait_in_flight(struct np_shared *shared)
 		usleep((useconds_t)(left * 1e6));
 }
 
+/* Find the record of one task of an array, or NULL. */
+static const struct np_written *find_task(const struct np_written *written,
+					  size_t n, uint32_t id, uint32_t task)
+{
+	for (size_t i = 0; task != NP_CHANGE_ALL && i < n; i++)
+		if (written[i].array == id && written[i].task == task)
+			return &written[i];
+	return NULL;
+}
+
+/* Find a job among those that were updated recently, or NULL. */
+static struct np_written *find_recent(const struct np_shared *shared,
+				      uint32_t id)
+{
+	for (size_t i = 0; i < shared->n_recent; i++)
+		if (shared->recent[i].id == id)
+			return &shared->recent[i];
+	return NULL;
+}
+
 const struct np_written *np_shared_find_written(const struct np_shared *shared,
 						uint32_t id, uint32_t task)
 {
-	const struct np_written *written = shared->written;
 	const struct np_written key = { .id = id };
+	const struct np_written *found =
+		find_task(shared->recent, shared->n_recent, id, task);
 
-	for (size_t i = 0; task != NP_CHANGE_ALL && i < shared->n_written; i++)
-		if (written[i].array == id && written[i].task == task)
-			return &written[i];
+	if (!found)
+		found = find_task(shared->written, shared->n_written, id, task);
 	/* A task without a record of its own is part of the array's record. */
-	return shared->n_written ? bsearch(&key, written, shared->n_written,
-					   sizeof(key), np_order_u32) :
-				   NULL;
+	if (!found)
+		found = find_recent(shared, id);
+	if (!found && shared->n_written)
+		found = bsearch(&key, shared->written, shared->n_written,
+				sizeof(key), np_order_u32);
+	return found;
+}
+
+/*
+ * Record what a job contains once Slurm has made an update, so that a user who
+ * changes the job before the pass is over does not remove it.
+ */
+static void record_recent(struct np_shared *shared,
+			  const struct np_written *written)
+{
+	struct np_written *recent = find_recent(shared, written->id);
+	char *ours = written->ours ? strdup(written->ours) : NULL;
+
+	if (!recent && !np_array_grow(&shared->recent, shared->n_recent,
+				      sizeof(*recent))) {
+		recent = &shared->recent[shared->n_recent++];
+		recent->ours = NULL;
+	}
+	if (!recent) {
+		free(ours);
+		return;
+	}
+	free(recent->ours);
+	*recent = *written;
+	recent->ours = ours;
 }
 
 void np_shared_set_sending(struct np_shared *shared,
@@ -574,18 +621,23 @@ static void free_written(struct np_written *written, size_t n)
 void np_shared_set_written(struct np_shared *shared, struct np_written *written,
 			   size_t n)
 {
-	struct np_written *old;
-	size_t n_old;
+	struct np_written *old, *recent;
+	size_t n_old, n_recent;
 
 	if (n)
 		qsort(written, n, sizeof(*written), np_order_u32);
 	pthread_mutex_lock(&shared->lock);
 	old = shared->written;
 	n_old = shared->n_written;
+	recent = shared->recent;
+	n_recent = shared->n_recent;
 	shared->written = written;
 	shared->n_written = n;
+	shared->recent = NULL;
+	shared->n_recent = 0;
 	pthread_mutex_unlock(&shared->lock);
 	free_written(old, n_old);
+	free_written(recent, n_recent);
 }
 
 void np_shared_set_owners(struct np_shared *shared, struct np_owner *owner,
@@ -634,6 +686,7 @@ void np_shared_free(struct np_shared *shared)
 		return;
 	free_decision(shared->decision);
 	free_written(shared->written, shared->n_written);
+	free_written(shared->recent, shared->n_recent);
 	np_changes_free(shared->changes);
 	pthread_cond_destroy(&shared->cond);
 	pthread_mutex_destroy(&shared->lock);
@@ -782,6 +835,18 @@ static void handle_change(struct np_shared *shared, job_desc_msg_t *desc,
 		wake_locked(shared);
 }
 
+/* Handle an update of the thread, unless others changed the job before it. */
+static int handle_own_update(struct np_shared *shared,
+			     const struct np_sending *sending)
+{
+	if (np_changes_overtake(shared->changes, sending) ||
+	    np_changes_doubt(shared->changes, sending) > sending->checked)
+		return EAGAIN;
+	if (sending->written)
+		record_recent(shared, sending->written);
+	return SLURM_SUCCESS;
+}
+
 int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 {
 	const struct np_sending *sending;
@@ -797,12 +862,7 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 	pthread_mutex_lock(&shared->lock);
 	sending = shared->sending;
 	if (is_own_update(sending, desc, change.id, change.task, uid))
-		rc = np_changes_overtake(shared->changes, sending) ||
-				     np_changes_doubt(shared->changes,
-						      sending) >
-					     sending->checked ?
-			     EAGAIN :
-			     SLURM_SUCCESS;
+		rc = handle_own_update(shared, sending);
 	else if (uid == geteuid() && np_annotation_exists(desc->admin_comment))
 		rc = EAGAIN; /* a late update, abandoned by the thread */
 	else

@@ -61,6 +61,14 @@ struct np_owner {
 	uint64_t doubt;	  /* order of its last doubtful request; 0: none */
 };
 
+/* What placement wrote into a pending job; for job_modify. */
+struct np_written {
+	uint32_t id;	      /* first: np_order_u32() */
+	uint32_t array, task; /* as in struct np_job_entry */
+	char *ours;	      /* excluded nodes, a hostlist; NULL: none */
+	int64_t until_sec;    /* begin time; 0: none */
+};
+
 /* An update that the thread is sending; texts are borrowed. */
 struct np_sending {
 	uint32_t id;	/* of the job; of the array if it is for one task */
@@ -70,6 +78,8 @@ struct np_sending {
 	const char *exc_nodes, *comment; /* NULL: unchanged */
 	/* Doubtful requests up to this one have not changed the job. */
 	uint64_t checked;
+	/* What the job contains once it is updated; NULL: not recorded. */
+	const struct np_written *written;
 };
 
 struct np_changes;
@@ -156,14 +166,6 @@ struct np_decision {
 	int64_t now_sec; /* when the snapshot was taken */
 };
 
-/* What placement wrote into a pending job; for job_modify. */
-struct np_written {
-	uint32_t id;	      /* first: np_order_u32() */
-	uint32_t array, task; /* as in struct np_job_entry */
-	char *ours;	      /* excluded nodes, a hostlist; NULL: none */
-	int64_t until_sec;    /* begin time; 0: none */
-};
-
 /* All members are protected by the lock. */
 struct np_shared {
 	pthread_mutex_t lock;
@@ -178,6 +180,12 @@ struct np_shared {
 	struct np_decision *decision;
 	struct np_written *written; /* by id */
 	size_t n_written;
+	/*
+	 * The jobs updated since that list was made, in no order; they are as
+	 * many as the thread updates in one pass.
+	 */
+	struct np_written *recent;
+	size_t n_recent;
 	struct np_changes *changes;
 	/* The update that the thread is sending, or NULL. It passes through
 	   job_modify, which must not mistake it for a user's change. */

@@ -316,7 +316,8 @@ T_TEST("a job that ended or started")
 	}
 }
 
-static void user_changes(void)
+/* passed_on: what the plugin makes of the list; NULL: whatever it is. */
+static void user_excludes_n12(const char *passed_on)
 {
 	job_desc_msg_t d;
 
@@ -324,8 +325,39 @@ static void user_changes(void)
 	d.job_id_str = (char *)"10";
 	some_text(&d.exc_nodes, "n12");
 	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
+	T_CHECK(!passed_on || some_same(d.exc_nodes, passed_on));
 	some_exclude(&c.slurm, job_of(10), d.exc_nodes);
 	some_text(&d.exc_nodes, NULL);
+}
+
+static void user_changes(void)
+{
+	user_excludes_n12(NULL);
+}
+
+/* As soon as the job is updated, and before the pass is over. */
+static void user_changes_the_first(void)
+{
+	if (!strcmp(c.log, "10"))
+		user_excludes_n12("n12,n[0-3]");
+}
+
+T_TEST("a change right after the first restriction keeps it")
+{
+	struct result r;
+
+	set_up();
+	c.before = user_changes_the_first;
+	r = make_pass(MAX, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10 11") && !r.failures);
+	c.before = NULL;
+	r = make_pass(MAX, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10"));
+	T_CHECK(some_same(job_of(10)->admin_comment,
+			  "x netprof{user=n12 ours=n[0-3] held=0} y"));
+	r = make_pass(MAX, yes, NULL);
+	T_CHECK(!r.updates);
+	tear_down();
 }
 
 /* A user who is faster than the thread has his way. */
