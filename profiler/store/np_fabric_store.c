@@ -458,9 +458,8 @@ int np_loggps_record_put(const struct np_loggps_record *record, char **out,
 {
 	struct np_jput jput = { .at = { .where = "LogGPS parameters",
 					.err = err } };
-	int rc = np_fields_print(&jput, record, &loggps_table, out);
 
-	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+	return np_fields_print(&jput, record, &loggps_table, out);
 }
 
 /* Check what the field table cannot express. */
@@ -490,30 +489,23 @@ static int check_loggps(const struct np_jat *in,
 	return 0;
 }
 
-/* Parse and check LogGPS parameters. */
-static int get_loggps(const struct np_jat *in, const char *text, size_t len,
-		      struct np_loggps_record *out)
-{
-	int rc = len > NP_LOGGPS_MAX_BYTES ?
-			 np_jat_refuse(in, "", "64 KiB at most") :
-			 np_fields_parse(in, text, len, out, &loggps_table);
-
-	return rc ? rc : check_loggps(in, &out->fit);
-}
-
 int np_loggps_record_get(const char *text, size_t len, const char *where,
 			 struct np_loggps_record *out, struct np_err *err)
 {
 	const struct np_jat in = { .where = where, .err = err };
 	struct np_loggps_record record = { 0 };
-	int rc = get_loggps(&in, text, len, &record);
+	int rc =
+		len > NP_LOGGPS_MAX_BYTES ?
+			np_jat_refuse(&in, "", "64 KiB at most") :
+			np_fields_parse(&in, text, len, &record, &loggps_table);
 
+	if (!rc)
+		rc = check_loggps(&in, &record.fit);
 	if (rc)
 		np_loggps_record_free(&record);
 	else
 		*out = record;
-	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", where) :
-			       rc;
+	return rc;
 }
 
 void np_loggps_record_free(struct np_loggps_record *record)

@@ -1125,7 +1125,10 @@ int np_fields_print(struct np_jput *jput, const void *from,
 		free(f ? *out : NULL);
 		*out = NULL;
 	}
-	return jput->rc;
+	return jput->rc == -ENOMEM ?
+		       np_errf(jput->at.err, jput->rc, "%s: out of memory",
+			       jput->at.where) :
+		       jput->rc;
 }
 
 /* After a value: does another one follow? */
@@ -1260,18 +1263,29 @@ static int parse_long_lists(const struct np_jat *in, const char *text,
 	return rc;
 }
 
-int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
-		    void *to, const struct np_fields *fs)
+/* Read a text without long lists. */
+static int parse_object(const struct np_jat *in, const char *text, size_t len,
+			void *to, const struct np_fields *fs)
 {
 	json_object *j;
-	int rc;
+	int rc = np_jget_parse(in, text, len, &j);
 
-	if (fs->long_lists)
-		return parse_long_lists(in, text, len, to, fs);
-	rc = np_jget_parse(in, text, len, &j);
 	if (rc)
 		return rc;
 	rc = np_jget_fields(in, j, to, fs);
 	json_object_put(j);
 	return rc;
+}
+
+int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
+		    void *to, const struct np_fields *fs)
+{
+	int rc = fs->long_lists ? parse_long_lists(in, text, len, to, fs) :
+				  parse_object(in, text, len, to, fs);
+
+	if (rc)
+		np_fields_free(to, fs);
+	return rc == -ENOMEM ?
+		       np_errf(in->err, rc, "%s: out of memory", in->where) :
+		       rc;
 }

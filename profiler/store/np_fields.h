@@ -236,7 +236,8 @@ int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 
 /*
  * Write the fields as malloc'ed text: one line with its end, but see long_lists.
- * Returns jput->rc. Parsing is the reverse.
+ * Returns jput->rc. Parsing is the reverse; after a failure of it there is
+ * nothing to free. Both set err also when out of memory.
  */
 int np_fields_print(struct np_jput *jput, const void *from,
 		    const struct np_fields *fs, char **out);

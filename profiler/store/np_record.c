@@ -626,11 +626,6 @@ static int check_size(const struct np_jat *at, const char *text, size_t len)
 				     "fewer objects, arrays and elements");
 }
 
-static int out_of_memory(const char *where, struct np_err *err)
-{
-	return np_errf(err, -ENOMEM, "%s: out of memory", where);
-}
-
 int np_record_write(const struct np_record *record, const char *where,
 		    char **out, struct np_err *err)
 {
@@ -645,7 +640,7 @@ int np_record_write(const struct np_record *record, const char *where,
 		free(text);
 	else
 		*out = text;
-	return rc == -ENOMEM ? out_of_memory(where, err) : rc;
+	return rc;
 }
 
 int np_record_from_json(const char *text, size_t len, const char *where,
@@ -658,13 +653,14 @@ int np_record_from_json(const char *text, size_t len, const char *where,
 	if (rc)
 		return rc;
 	record = np_record_new();
-	rc = record ? np_fields_parse(&in, text, len, record, &record_table) :
-		      -ENOMEM;
+	if (!record)
+		return np_errf(err, -ENOMEM, "%s: out of memory", where);
+	rc = np_fields_parse(&in, text, len, record, &record_table);
 	if (rc)
-		np_record_free(record);
+		free(record);
 	else
 		*out = record;
-	return rc == -ENOMEM ? out_of_memory(where, err) : rc;
+	return rc;
 }
 
 void np_record_free(struct np_record *record)

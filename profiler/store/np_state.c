@@ -159,14 +159,9 @@ int np_state_get(const char *text, size_t len, const char *where,
 	struct np_state state = { 0 };
 	int rc = np_fields_parse(&in, text, len, &state, &state_table);
 
-	if (!rc) {
+	if (!rc)
 		*out = state;
-		return 0;
-	}
-	np_state_free(&state);
-	if (rc == -ENOMEM)
-		return np_errf(err, rc, "%s: out of memory", where);
-	return -EINVAL;
+	return rc && rc != -ENOMEM ? -EINVAL : rc;
 }
 
 void np_state_free(struct np_state *state)
@@ -216,9 +211,7 @@ int np_accounting_parse(const char *text, size_t len,
 	struct np_accounting_record record = { 0 };
 	int rc = np_fields_parse(&in, text, len, &record, &accounting_table);
 
-	if (rc)
-		np_accounting_record_free(&record);
-	else
+	if (!rc)
 		*out = record;
 	return rc;
 }

@@ -106,12 +106,10 @@ int np_trace_analysis_put(const struct np_trace_analysis *t, char **out,
 	struct np_jput o = { .at = { .where = "the analysis of a trace",
 				     .err = err } };
 	struct np_trace_analysis stored = *t;
-	int rc;
 
 	if (stored.net.S == NP_LOGGPS_NO_RENDEZVOUS)
 		stored.net.S = 0;
-	rc = np_fields_print(&o, &stored, &traced_table, out);
-	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+	return np_fields_print(&o, &stored, &traced_table, out);
 }
 
 /* Check what the field table cannot express. */
@@ -145,8 +143,7 @@ int np_trace_analysis_get(const char *text, size_t len, const char *where,
 		np_trace_analysis_free(&t);
 	else
 		*out = t;
-	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", where) :
-			       rc;
+	return rc;
 }
 
 void np_trace_analysis_free(struct np_trace_analysis *t)
