@@ -17,7 +17,6 @@
 #ifndef NP_RENDEZVOUS_H
 #define NP_RENDEZVOUS_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -8,7 +8,6 @@
  * ProbeNodes allows, more than 50 ms of CPU time to plan, or a record of more
  * than 1 MB after a day's run whose every leaf has neighbours.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

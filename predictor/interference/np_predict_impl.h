@@ -30,7 +30,6 @@
 
 #include "np_fabric.h"
 #include "np_model.h"
-#include "np_rng.h"
 
 #define NP_BOOTSTRAP_LEAST (-0.5)
 

@@ -62,7 +62,6 @@
 
 #include <stdbool.h>
 
-#include "np_err.h"
 #include "np_latency.h"
 #include "np_moments.h"
 #include "np_phase.h"

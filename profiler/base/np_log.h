@@ -6,8 +6,6 @@
 #ifndef NP_LOG_H
 #define NP_LOG_H
 
-#include <stddef.h>
-
 #define NP_LOG_NAME "netprof.log"
 /* the file is then renamed to netprof.log.1 */
 #define NP_LOG_MAX_BYTES (1 << 20)

@@ -9,7 +9,6 @@
 #ifndef NP_WIRE_H
 #define NP_WIRE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

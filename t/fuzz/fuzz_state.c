@@ -4,7 +4,6 @@
 #include "fuzz/fuzz.h"
 #include "np_hostlist.h"
 #include "np_state.h"
-#include "np_store.h"
 
 /* Leaves are expanded by netprof explain. */
 static void expand(const char *leaves)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <link.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A shared object as small as it can be. */

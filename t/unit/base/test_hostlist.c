@@ -1,10 +1,7 @@
 #include "t.h"
 #include "np_hostlist.h"
-#include "np_store.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {

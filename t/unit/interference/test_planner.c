@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_planner.h"
 
-#include <stdio.h>
-
 #define MAX 6
 
 /* Runs so far, of levels of these impacts. */

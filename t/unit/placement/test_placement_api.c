@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TWO "leaf a 4; leaf b 4; app X; app Y; app H; both X Y .3;"

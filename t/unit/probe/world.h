@@ -5,7 +5,6 @@
 #ifndef NP_T_WORLD_H
 #define NP_T_WORLD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "np_clock.h"

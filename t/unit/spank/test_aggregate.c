@@ -1,7 +1,6 @@
 #include "t.h"
 #include "np_reports.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct np_record *r;
