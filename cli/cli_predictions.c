@@ -67,7 +67,9 @@ static size_t make_pair_key(const char *victim, const char *corunner,
 /* Parse one line and append it. It is an error if a pair occurs twice. */
 static void parse_row(struct np_words *words, struct cli_predictions *out)
 {
-	struct cli_predicted row = { .low = NAN, .high = NAN };
+	struct cli_predicted row = { .low = NAN,
+				     .high = NAN,
+				     .line = words->line };
 	char key[2 * NP_MEASURED_NAME + 2];
 	size_t len;
 

@@ -21,6 +21,7 @@
 struct cli_predicted {
 	char victim[NP_MEASURED_NAME + 1], corunner[NP_MEASURED_NAME + 1];
 	double slowdown, low, high; /* fractions; low and high may be NaN */
+	size_t line;		    /* of the text, from 1 */
 };
 
 struct cli_predictions {

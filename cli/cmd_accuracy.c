@@ -292,8 +292,10 @@ static int check_external(const struct accuracy_file *file,
 			if (!known_name(&file->measured, both[k]))
 				return np_errf(
 					err, -EINVAL,
-					"%s: \"%s\": expected a program of %s",
-					opt->predictions, both[k], file->path);
+					"%s:%zu: \"%s\": expected a program of "
+					"%s",
+					opt->predictions, predicted->line,
+					both[k], file->path);
 	}
 	return 0;
 }

@@ -1053,8 +1053,8 @@ test_failures_are_one_line_with_status_one() {
 		timeout 60 netprof scale "$S/fifo"
 	row 'fifo: a FIFO, not a regular file' \
 		env NETPROF_CONF="$S/fifo" netprof list
-	echo 'nosuch fft 3' >"$S/predictions"
-	row 'predictions: "nosuch": expected a program of .*/real-switch.json' \
+	printf '# one\nnosuch fft 3\n' >"$S/predictions"
+	row 'predictions:2: "nosuch": expected a program of .*/real-switch.json' \
 		netprof accuracy --predictions="$S/predictions" "$ROOT/t/data/real-switch.json"
 	row 'netprof:1: expected an execution graph .*, got a program or library' \
 		netprof tolerance "$S/bin/netprof"

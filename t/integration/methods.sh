@@ -79,7 +79,7 @@ test_wrong_usage_and_bad_files_are_reported() {
 	row 1 '/nonexistent: No such file' --predictions=/nonexistent \
 		"$ROOT/t/data/pairs.json"
 	echo nobody pong 3 >"$TMPDIR/predictions"
-	row 1 'predictions: "nobody": expected a program of .*/pairs.json' \
+	row 1 'predictions:1: "nobody": expected a program of .*/pairs.json' \
 		--predictions="$TMPDIR/predictions" \
 		"$ROOT/t/data/pairs.json"
 }
