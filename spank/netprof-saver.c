@@ -480,6 +480,8 @@ static void run_writer(const struct np_saver_client *as_user,
 #define MAX_READ_BYTES_USER (16u << 20)
 #define MAX_REPLY_BYTES (16u << 20) /* of replies that clients leave unread */
 #define MAX_REPLY_BYTES_CLIENT (1u << 20)
+/* Descriptors of workers, of sockets, and of pipes that are being opened. */
+#define RESERVED_FDS (NP_SAVER_WORKERS + 32)
 #define MAX_GROUPS 4096		 /* of a client */
 #define ACCEPT_PAUSE_NS 10000000 /* pause when there are no descriptors left */
 #define SLOW_SEC 30.0 /* a worker that takes longer is reported to syslog */
@@ -510,7 +512,8 @@ struct saver {
 	bool own;    /* --own */
 	int control; /* standard input of root's; -1: slurmd has ended */
 	int listen;  /* -1: closed */
-	uint64_t n_accepted; /* connections, ever */
+	uint64_t n_accepted;	/* connections, ever */
+	size_t max_connections; /* MAX_CONNECTIONS, or fewer */
 	struct connection *connection[MAX_CONNECTIONS];
 	size_t n_connections;
 	struct np_saver_queue queue;
@@ -595,18 +598,17 @@ static struct np_saver_client *identify(int fd)
 	return client;
 }
 
-/* On a host without slurmd, a saver has only one user. */
 static bool may_connect(const struct saver *saver,
 			const struct np_saver_client *client)
 {
+	size_t left = saver->max_connections - saver->n_connections;
 	size_t held = client ? count_of(saver, client->uid) : 0;
 
-	if (!client || held >= MAX_CONNECTIONS_USER)
+	if (!client || !left || held >= MAX_CONNECTIONS_USER)
 		return false;
-	return saver->own ?
-		       client->uid == geteuid() :
-		       np_share_allows(MAX_CONNECTIONS - saver->n_connections,
-				       held, 1);
+	/* On a host without slurmd, a saver has only one user. */
+	return saver->own ? client->uid == geteuid() :
+			    np_share_allows(left, held, 1);
 }
 
 /* Add a connection, which takes over fd. */
@@ -1081,6 +1083,25 @@ static void open_sockets(struct saver *saver)
 	}
 }
 
+/*
+ * Return how many connections there may be at a time. A client may pass a
+ * descriptor, so that each takes two.
+ */
+static size_t find_max_connections(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l))
+		return MAX_CONNECTIONS;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
+	if (l.rlim_cur < RESERVED_FDS)
+		return 0;
+	return l.rlim_cur < RESERVED_FDS + 2 * MAX_CONNECTIONS ?
+		       (l.rlim_cur - RESERVED_FDS) / 2 :
+		       MAX_CONNECTIONS;
+}
+
 int main(int argc, char **argv)
 {
 	static struct saver saver = { .listen = -1 };
@@ -1095,6 +1116,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for a worker that cannot
 				   * end */
+	saver.max_connections = find_max_connections();
 	open_sockets(&saver);
 	while (is_needed(&saver)) {
 		while ((request = np_saver_queue_next(&saver.queue)))

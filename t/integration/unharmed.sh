@@ -182,9 +182,10 @@ test_a_saver_that_ends_loses_no_request() {
 		exit($lost || !$refused)' "$(rundir)/build/netprof-saver" 20001
 }
 
-# A saver of the whole node, with socket names of its own.
-test_four_users_leave_room_in_the_saver() {
-	equal "connections" "$(inside --user root -- unshare -n perl -MSocket -e '
+# The connections that one user after the other gets, of 999 each, from a saver of the whole
+# node, with socket names of its own.
+connections_of() { # DESCRIPTORS USERS
+	inside --user root -- prlimit --nofile="$1" unshare -n perl -MSocket -e '
 		$SIG{CHLD} = $SIG{PIPE} = "IGNORE";
 		alarm 240;
 		pipe my $control, my $slurmd or die; # open as long as this process
@@ -205,14 +206,14 @@ test_four_users_leave_room_in_the_saver() {
 			syswrite $s, pack "L4 a*", 0x6e707331, 4, 1, 2, "/\0";
 			return sysread $s, my $head, 16;
 		}
-		sub connect_as { # the number of connections that a user gets, of some
-			my ($uid, $wanted) = @_;
+		sub connect_as {
+			my ($uid) = @_;
 			pipe my $r, my $w or die;
 			if (!fork) {
 				$> = $< = $uid;
 				close $slurmd;
 				my @s;
-				while (@s < $wanted) {
+				while (@s < 999) {
 					my $s = client();
 					gets_reply($s) or last;
 					push @s, $s;
@@ -226,9 +227,14 @@ test_four_users_leave_room_in_the_saver() {
 			chomp $n;
 			return $n;
 		}
-		print join " ", map({ connect_as($_, 999) } 20001 .. 20004),
-			map { connect_as($_, 50) } 20005 .. 20006;
-		' "$(rundir)/build/netprof-saver")" "512 512 512 256 50 50"
+		print join " ", map { connect_as($_) } 20001 .. 20000 + $ARGV[1];
+		' "$(rundir)/build/netprof-saver" "$2"
+}
+
+test_users_leave_room_in_the_saver() {
+	equal "connections" "$(connections_of 8192 6)" "512 512 512 256 128 64"
+	# Two for each connection, and 48 more.
+	equal "connections" "$(connections_of 848:848 3)" "200 100 50"
 }
 
 test_pmix_plugin_missing() {
