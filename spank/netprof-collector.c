@@ -51,10 +51,12 @@
 #define SILENT_SEC 30.0		 /* a store that is silent longer is logged */
 #define NEIGHBOURS_FIRST_SEC 3.0 /* after which neighbours are queried first */
 /*
- * Memory for the list of jobs: 10,000, which is slurmctld's default limit, of 2
- * to 3 KB each.
+ * Memory for the list of jobs. 10,000, which is slurmctld's default limit, have 2
+ * to 3 KB each; but there may be more, and with long texts. It gets as much as
+ * there is, from the first of these numbers of bytes to the second.
  */
 #define NEIGHBOURS_BYTES (32.0 * (1 << 20))
+#define NEIGHBOURS_MAX_BYTES (1024.0 * (1 << 20))
 /* Longest wait for the last reports of probes, which end with the tasks. */
 #define LAST_REPORT_SEC 0.2
 #define TICK_SEC 0.1 /* while something is due that no descriptor announces */
@@ -706,15 +708,19 @@ static void query_neighbours(struct collector *collector)
 {
 	struct np_err err = NP_ERR_INIT;
 	double begin_sec = np_mono_sec(), end_sec;
+	double bytes = NEIGHBOURS_MAX_BYTES;
 
 	collector->neighbours_known = false;
+	while (bytes > NEIGHBOURS_BYTES &&
+	       np_memory_short(&collector->memory, bytes, err.text))
+		bytes /= 2;
 	if (np_memory_short(&collector->memory, NEIGHBOURS_BYTES, err.text))
 		np_record_note(collector->record,
 			       "neighbours are not known: %s", err.text);
 	else if (np_neighbours_query(collector->nodes.leaves,
 				     &collector->nodes.step,
 				     observed_until(collector),
-				     collector->request.het_job_id,
+				     collector->request.het_job_id, bytes,
 				     collector->record, &err))
 		np_record_note(collector->record,
 			       "neighbours are not known: %s", err.text);

@@ -7,12 +7,18 @@
 #include "np_alloc_query.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "np_detach.h"
 #include "np_hostlist.h"
 #include "np_text.h"
 
@@ -1163,48 +1169,189 @@ static double overlap_sec(const struct np_record *record, double until,
 	return to - fmax((double)start, record->start);
 }
 
-/* Record whether the job was suspended or resumed since the run began. */
-static void record_suspension(const job_info_msg_t *msg,
-			      struct np_record *record)
-{
-	for (uint32_t i = 0; i < msg->record_count; i++) {
-		const slurm_job_info_t *job = &msg->job_array[i];
+/*
+ * ---- the list of all jobs ----
+ *
+ * Slurm can only report all jobs at once, with whatever texts their users wrote
+ * into them. A child that may use a limited amount of memory asks for them, as
+ * otherwise the memory of the step's own job might not suffice, and sends what
+ * is needed of each job: a line of text. Slurm's library ends a process that
+ * gets no memory.
+ */
 
-		if (job->job_id == record->job_id &&
-		    (double)job->suspend_time > record->start)
-			record->suspended = true;
-	}
+/* What is needed of a job that is not pending. */
+struct known_job {
+	uint32_t id, het_id;
+	int runs;
+	long long start, end, suspend; /* dates */
+	const char *nodes;	       /* hostlist expression */
+};
+
+/* Let this process use so many more bytes, and leave no core file. */
+static void limit_memory(double bytes)
+{
+	const struct rlimit none = { 0, 0 };
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+	struct rlimit most;
+
+	if (f && fscanf(f, "%lu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	setrlimit(RLIMIT_CORE, &none);
+	most.rlim_cur = most.rlim_max =
+		(rlim_t)((double)pages * (double)sysconf(_SC_PAGESIZE) + bytes);
+	if (pages)
+		setrlimit(RLIMIT_AS, &most);
 }
 
-static int merge_jobs(struct np_neighbours *neighbours, double until,
-		      uint32_t het_job_id, struct np_err *err)
+static void print_job(const slurm_job_info_t *job, FILE *out)
 {
+	int base = job->job_state & JOB_STATE_BASE;
+
+	/* A pending job has a start time as well, the expected one. */
+	if (base == JOB_PENDING || !job->nodes || !*job->nodes)
+		return;
+	fprintf(out, "%u %u %d %lld %lld %lld %s\n", job->job_id,
+		job->het_job_id, base == JOB_RUNNING,
+		(long long)job->start_time, (long long)job->end_time,
+		(long long)job->suspend_time, job->nodes);
+}
+
+/* Be the child: write a line for each job, and "end"; or "error TEXT". */
+static void send_jobs(int fd, np_load_jobs_f *load, double most_bytes)
+{
+	const int keep[] = { -1, -1, -1, fd };
 	job_info_msg_t *msg = NULL;
+	FILE *out;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	out = np_detach(keep, NP_ARRAY_SIZE(keep)) ?
+		      NULL :
+		      fdopen(NP_ARRAY_SIZE(keep) - 1, "w");
+	if (!out)
+		_exit(1);
+	limit_memory(most_bytes);
+	if (load(&msg)) {
+		fprintf(out, "error %s\n", slurm_strerror(errno));
+	} else {
+		for (uint32_t i = 0; i < msg->record_count; i++)
+			print_job(&msg->job_array[i], out);
+		fprintf(out, "end\n");
+	}
+	fclose(out);
+	_exit(0);
+}
+
+/* Parse a line of send_jobs(), in place. Returns whether it is of a job. */
+static bool parse_job(char *line, struct known_job *job)
+{
+	int nodes = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%u %u %d %lld %lld %lld %n", &job->id, &job->het_id,
+		   &job->runs, &job->start, &job->end, &job->suspend,
+		   &nodes) != 6 ||
+	    !nodes || !line[nodes])
+		return false;
+	job->nodes = line + nodes;
+	return true;
+}
+
+/* Merge a job, or note that it is the step's own and was suspended. */
+static int merge_job(struct np_neighbours *neighbours, double until,
+		     uint32_t het_job_id, const struct known_job *job,
+		     struct np_err *err)
+{
+	struct np_record *record = neighbours->record;
+	const struct np_candidate candidate = {
+		job->id,
+		NP_NO_VALUE,
+		job->nodes,
+		overlap_sec(record, until, (time_t)job->start,
+			    job->runs ? 0 : (time_t)job->end),
+	};
+
+	/* Suspended or resumed since the run began. */
+	if (job->id == record->job_id && (double)job->suspend > record->start)
+		record->suspended = true;
+	if (job->id == record->job_id ||
+	    (het_job_id && job->het_id == het_job_id))
+		return 0;
+	return np_neighbours_add(neighbours, &candidate, err);
+}
+
+/* Merge what the child sends. -EPIPE: it ended too early. */
+static int read_jobs(struct np_neighbours *neighbours, double until,
+		     uint32_t het_job_id, FILE *in, struct np_err *err)
+{
+	bool complete = false;
+	char *line = NULL;
+	size_t size = 0;
 	int rc = 0;
 
-	if (slurm_load_jobs(0, &msg, SHOW_ALL))
-		return np_errf(err, -EIO,
-			       "slurmctld did not report the jobs: %s",
-			       slurm_strerror(errno));
-	record_suspension(msg, neighbours->record);
-	for (uint32_t i = 0; !rc && i < msg->record_count; i++) {
-		const slurm_job_info_t *job = &msg->job_array[i];
-		int base = job->job_state & JOB_STATE_BASE;
-		struct np_candidate candidate = { job->job_id, NP_NO_VALUE,
-						  job->nodes, 0 };
+	while (!rc && !complete && getline(&line, &size, in) > 0) {
+		struct known_job job;
 
-		/* A pending job has a start time as well, the expected one. */
-		if (base == JOB_PENDING || !job->nodes ||
-		    job->job_id == neighbours->record->job_id ||
-		    (het_job_id && job->het_job_id == het_job_id))
-			continue;
-		candidate.overlap_sec =
-			overlap_sec(neighbours->record, until, job->start_time,
-				    base == JOB_RUNNING ? 0 : job->end_time);
-		rc = np_neighbours_add(neighbours, &candidate, err);
+		if (!strcmp(line, "end\n"))
+			complete = true;
+		else if (parse_job(line, &job))
+			rc = merge_job(neighbours, until, het_job_id, &job,
+				       err);
+		else
+			rc = np_errf(err, -EIO,
+				     "slurmctld did not report the jobs: %s",
+				     strncmp(line, "error ", 6) ?
+					     "unknown line" :
+					     line + 6);
 	}
-	np_free_jobs(msg);
-	return rc;
+	if (!rc && !complete && ferror(in)) /* a signal arrived */
+		rc = np_errf(err, -errno, "the list of jobs was not read: %s",
+			     strerror(errno));
+	free(line);
+	return rc || complete ? rc : -EPIPE;
+}
+
+int np_neighbours_merge_jobs(struct np_neighbours *neighbours, double until,
+			     uint32_t het_job_id, np_load_jobs_f *load,
+			     double most_bytes, struct np_err *err)
+{
+	int fd[2], rc;
+	pid_t pid;
+	FILE *in;
+
+	if (pipe2(fd, O_CLOEXEC) || np_fds_above(fd))
+		return np_errf(err, -errno, "no pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		send_jobs(fd[1], load, most_bytes);
+	close(fd[1]);
+	in = pid > 0 ? fdopen(fd[0], "r") : NULL;
+	if (in)
+		rc = read_jobs(neighbours, until, het_job_id, in, err);
+	else
+		rc = np_errf(err, -EAGAIN, "no process: %s", strerror(errno));
+	if (in)
+		fclose(in);
+	else
+		close(fd[0]);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	return rc == -EPIPE ? np_errf(err, rc,
+				      "the list of all jobs takes more than "
+				      "%.0f MiB of memory",
+				      most_bytes / (1 << 20)) :
+			      rc;
+}
+
+/* An np_load_jobs_f: ask slurmctld. */
+static int load_all_jobs(job_info_msg_t **out)
+{
+	return slurm_load_jobs(0, out, SHOW_ALL);
 }
 
 static int merge_steps(struct np_neighbours *neighbours, double until,
@@ -1236,15 +1383,16 @@ static int merge_steps(struct np_neighbours *neighbours, double until,
 
 int np_neighbours_query(const struct np_leaf_index *leaves,
 			const struct np_hosts *nodes, double until,
-			uint32_t het_job_id, struct np_record *record,
-			struct np_err *err)
+			uint32_t het_job_id, double most_bytes,
+			struct np_record *record, struct np_err *err)
 {
 	struct np_neighbours neighbours;
 	int rc = np_neighbours_init(&neighbours, leaves, nodes, record, err);
 
 	if (rc)
 		return rc;
-	rc = merge_jobs(&neighbours, until, het_job_id, err);
+	rc = np_neighbours_merge_jobs(&neighbours, until, het_job_id,
+				      load_all_jobs, most_bytes, err);
 	if (!rc)
 		rc = merge_steps(&neighbours, until, err);
 	np_neighbours_free(&neighbours);

@@ -177,13 +177,13 @@ void np_step_nodes_free(struct np_step_nodes *nodes);
  * nodes on the leaves of nodes between record->start and until (dates) for more
  * than a second; and whether its own job was suspended after record->start.
  * Components of the heterogeneous job het_job_id (0: none) are the same program
- * and do not count. Asks slurmctld in two requests. Returns 0 or -errno with
- * err.
+ * and do not count. Asks slurmctld in two requests, and for the list of all jobs
+ * in a child that may use most_bytes of memory. Returns 0 or -errno with err.
  */
 int np_neighbours_query(const struct np_leaf_index *leaves,
 			const struct np_hosts *nodes, double until,
-			uint32_t het_job_id, struct np_record *record,
-			struct np_err *err);
+			uint32_t het_job_id, double most_bytes,
+			struct np_record *record, struct np_err *err);
 
 /*
  * How long to wait until the next query, in seconds, if the step has run for
@@ -226,5 +226,15 @@ void np_neighbours_free(struct np_neighbours *neighbours);
 #define NP_NEIGHBOURS_FULL 1
 int np_neighbours_add(struct np_neighbours *neighbours,
 		      const struct np_candidate *candidate, struct np_err *err);
+
+/*
+ * Merge the jobs that a function loads as slurm_load_jobs() does, in a child;
+ * other arguments as of np_neighbours_query(). Returns 0, NP_NEIGHBOURS_FULL, or
+ * -errno with err; -EPIPE: the child needed more memory.
+ */
+typedef int np_load_jobs_f(job_info_msg_t **out);
+int np_neighbours_merge_jobs(struct np_neighbours *neighbours, double until,
+			     uint32_t het_job_id, np_load_jobs_f *load,
+			     double most_bytes, struct np_err *err);
 
 #endif

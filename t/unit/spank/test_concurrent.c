@@ -151,3 +151,64 @@ T_TEST("nodes that cannot be distinguished are reported")
 	      strstr(err.text, "job 7 on n[0-40000],m[0-40000]: Invalid"));
 	end(&g);
 }
+
+/* ---- the list of all jobs ---- */
+
+static size_t text_bytes; /* of each job, in a field that is not needed */
+
+/* A pending job, the step's own, and one on its leaf, 200 times. */
+static int load_some(job_info_msg_t **out)
+{
+	static job_info_msg_t msg;
+	static slurm_job_info_t job[3 * 200];
+
+	msg = (job_info_msg_t){ .record_count = NP_ARRAY_SIZE(job),
+				.job_array = job };
+	for (uint32_t i = 0; i < NP_ARRAY_SIZE(job); i++) {
+		job[i] = (slurm_job_info_t){
+			.job_id = i % 3 == 1 ? 1 : 100 + i,
+			.job_state = i % 3 ? JOB_RUNNING : JOB_PENDING,
+			.nodes = (char *[]){ "n[4-5]", "n[0-1]", "n2" }[i % 3],
+			.start_time = 1000,
+			.suspend_time = i % 3 == 1 ? 1050 : 0,
+			.exc_nodes = malloc(text_bytes),
+		};
+		if (!job[i].exc_nodes)
+			abort(); /* as Slurm's library does */
+		memset(job[i].exc_nodes, 'n', text_bytes);
+	}
+	*out = &msg;
+	return 0;
+}
+
+static int load_none(job_info_msg_t **out)
+{
+	*out = NULL;
+	errno = ETIMEDOUT;
+	return -1;
+}
+
+T_TEST("jobs whose users wrote much take no memory from a step")
+{
+	struct np_err err = NP_ERR_INIT;
+	struct rig g;
+
+	begin(&g);
+	g.r->job_id = 1;
+	g.r->start = 1000;
+	text_bytes = 60000;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	/* Sanitizers reserve address space beforehand, so no limit applies. */
+	T_ROW("12 MB for 4", np_neighbours_merge_jobs(&g.b, 1100, 0, load_some,
+						      4 << 20, &err) == -EPIPE);
+	T_CHECK(!g.r->n_neighbours && !!strstr(err.text, "4 MiB"));
+#endif
+	T_ROW("and for 1024", !np_neighbours_merge_jobs(
+				      &g.b, 1100, 0, load_some, 1 << 30, &err));
+	T_CHECK(g.r->n_neighbours == 200 && g.r->suspended &&
+		g.r->neighbours[0].overlap_sec == 100);
+	T_CHECK(np_neighbours_merge_jobs(&g.b, 1100, 0, load_none, 1 << 30,
+					 &err) == -EIO &&
+		!!strstr(err.text, "did not report the jobs: "));
+	end(&g);
+}
