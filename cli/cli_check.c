@@ -688,9 +688,8 @@ static void report_squatter(struct cli_check *check,
 			    const struct np_store_squatter *squatter)
 {
 	const char *store = check->conf.store;
-	char user[CLI_NUMBER_LEN];
+	const char *user = cli_user(squatter->uid);
 
-	cli_user(squatter->uid, user);
 	if (squatter->n_taken)
 		cli_check_add(check, CLI_PROBLEM, "users/",
 			      "%s owns %zu director%s of other users, such as "
@@ -843,7 +842,7 @@ static bool check_users(struct cli_check *check)
 static void check_published_dir(struct cli_check *check)
 {
 	static const char about[] = "published/";
-	char path[PATH_MAX + 32], owner[CLI_NUMBER_LEN];
+	char path[PATH_MAX + 32];
 	struct stat st, store_st;
 
 	snprintf(path, sizeof(path), "%s/published", check->conf.store);
@@ -865,7 +864,7 @@ static void check_published_dir(struct cli_check *check)
 		   st.st_uid != store_st.st_uid) {
 		cli_check_add(check, CLI_PROBLEM, about,
 			      "%s: owned by %s, therefore not trusted", path,
-			      cli_user(st.st_uid, owner));
+			      cli_user(st.st_uid));
 		cli_check_remedy(check,
 				 "check its contents, then chown -R root %s",
 				 path);
@@ -892,7 +891,7 @@ static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 /* Check the directory of slurmctld's state, which slurmctld can create. */
 static void check_placement_dir(struct cli_check *check)
 {
-	char path[PATH_MAX + 32], owner[CLI_NUMBER_LEN];
+	char path[PATH_MAX + 32];
 	gid_t gid;
 	uid_t uid = slurm_uid(check, &gid);
 	struct stat st;
@@ -906,7 +905,7 @@ static void check_placement_dir(struct cli_check *check)
 	else if (exists && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
 		 !others_may_write(&st))
 		cli_check_add(check, CLI_OK, "placement/", "%s belongs to %s",
-			      path, cli_user(st.st_uid, owner));
+			      path, cli_user(st.st_uid));
 	else if (!exists && !stat(check->conf.store, &st) &&
 		 may_write(&st, uid, gid))
 		cli_check_add(check, CLI_OK, "placement/",
@@ -1108,7 +1107,6 @@ static void check_calibration(struct cli_check *check, struct np_store *store)
 						      NULL;
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration cal;
-	char day[CLI_NUMBER_LEN];
 	double days;
 
 	if (np_fabric_store_load(store, cluster, NULL, &cal, &err)) {
@@ -1122,7 +1120,7 @@ static void check_calibration(struct cli_check *check, struct np_store *store)
 			      CLI_WARNING :
 			      CLI_OK,
 		      "calibration", "of %s%s%s, %.0f day%s old, scope %s",
-		      cli_day(cal.date, day), *cal.cluster ? " on " : "",
+		      cli_day(cal.date), *cal.cluster ? " on " : "",
 		      cal.cluster, days > 0 ? days : 0,
 		      days >= 0.5 && days < 1.5 ? "" : "s",
 		      np_scope_name(cal.scope));
@@ -1203,10 +1201,9 @@ static void report_denials(struct cli_check *check,
 {
 	for (size_t i = 0; i < state->n_denials && i < MAX_DENIALS; i++) {
 		const struct np_state_denial *denial = &state->denial[i];
-		char line[CLI_CHECK_TEXT];
 
 		cli_check_add(check, CLI_WARNING, "authorisation", "%s",
-			      cli_denied_text(denial, line, sizeof(line)));
+			      cli_denied_text(denial));
 		cli_check_remedy(check,
 				 "if these jobs do run it: Claim=%s:%suser=%u "
 				 "in netprof.conf",
@@ -1224,9 +1221,8 @@ static void report_denials(struct cli_check *check,
 /* Report a state. If it is old, that is a problem only if placement is on. */
 static void report_state(struct cli_check *check, const struct np_state *state)
 {
-	char age[96];
+	const char *age = cli_age(state->date, check->now);
 
-	cli_age(state->date, check->now, age, sizeof(age));
 	if (cli_state_stale(state, check->now)) {
 		cli_check_add(
 			check, check->placement_on ? CLI_PROBLEM : CLI_OK,

@@ -361,10 +361,9 @@ static bool is_named(const struct cli_diagnosis *diagnosis)
 		"",	"sbatch", "wrap",   "interactive",
 		"bash", "sh",	  "python", "python3",
 	};
-	char name[256];
+	const char *name =
+		cli_acct_text(&diagnosis->acct, diagnosis->job->name);
 
-	np_acct_text(&diagnosis->acct, diagnosis->job->name, name,
-		     sizeof(name));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
 		if (!strcmp(name, other[i]))
 			return false;
@@ -517,10 +516,9 @@ static bool list_leaves(const struct cli_diagnosis *diagnosis,
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
-		char name[256];
+		const char *name =
+			cli_acct_leaf(&diagnosis->acct, leaf[i].leaf);
 
-		np_acct_leaf(&diagnosis->acct, leaf[i].leaf, name,
-			     sizeof(name));
 		for (size_t k = 0; k < topo->n; k++)
 			if (!strcmp(topo->leaf[k].name, name)) {
 				cli_appendf(buf, MAX_ARGUMENT, "%s%s",
@@ -689,14 +687,12 @@ static void clear_names(struct querier *querier)
 /* Nodes beyond CLI_DIAGNOSIS_LEAF_NODES are not queried, only counted. */
 static int add_name(struct querier *querier, uint32_t node)
 {
-	char name[256];
-
 	if (querier->n == CLI_DIAGNOSIS_LEAF_NODES) {
 		querier->n_skipped++;
 		return 0;
 	}
-	np_acct_node(&querier->diagnosis->acct, node, name, sizeof(name));
-	querier->name[querier->n] = strdup(name);
+	querier->name[querier->n] =
+		strdup(cli_acct_node(&querier->diagnosis->acct, node));
 	querier->number[querier->n] = node;
 	return querier->name[querier->n] ? (querier->n++, 0) : -ENOMEM;
 }

@@ -168,22 +168,24 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis);
 
 /*
  * For netprof blame and its section in the report: the name of an application,
- * "USER/JOBNAME"; and the first sentence, how much all jobs lost. Both return
- * buf.
+ * "USER/JOBNAME"; and the first sentence, how much all jobs lost.
  */
-#define CLI_BLAME_APP_BYTES 400 /* enough for any name */
 struct np_job_cost;
 const char *cli_blame_app(const struct np_acct *acct, uint32_t user,
-			  uint32_t name, char *buf, size_t len);
-const char *cli_blame_verdict(const struct np_job_cost *cost, char *buf,
-			      size_t len);
+			  uint32_t name);
+const char *cli_blame_verdict(const struct np_job_cost *cost);
+
+/* Names in the accounting, by their numbers, at most 255 bytes of each. */
+const char *cli_acct_text(const struct np_acct *acct, uint32_t number);
+const char *cli_acct_node(const struct np_acct *acct, uint32_t number);
+const char *cli_acct_leaf(const struct np_acct *acct, uint32_t number);
 
 /*
  * A sentence on the run time of a measured step: "It took 35.0 s, 40 % longer
  * than alone (25.0 s, 5 runs); ...". predicted: slowdown predicted from its
  * neighbours, a fraction; NULL: unknown. Exported for the unit tests.
  */
-void cli_run_time_text(double run_sec, const struct np_mean *alone,
-		       const double *predicted, char *buf, size_t len);
+const char *cli_run_time_text(double run_sec, const struct np_mean *alone,
+			      const double *predicted);
 
 #endif

@@ -16,8 +16,9 @@
 #include "cli_text.h"
 #include "np_job_cost.h"
 
-#define LINE_BYTES 1536 /* of the longest text that is printed */
-#define MAX_ROWS 12	/* of a table in text output */
+#define COMMAND_BYTES 1536 /* of a command that is compared */
+#define NAME_BYTES 256	   /* of a name that is printed */
+#define MAX_ROWS 12	   /* of a table in text output */
 #define MIN_LONG 1.1 /* times the median run time: a shorter run is not long */
 #define MIN_SHARE \
 	0.005 /* of the excess: a cause with a smaller cost has no row */
@@ -25,12 +26,27 @@
 
 /* ---- names and states ---- */
 
+const char *cli_acct_text(const struct np_acct *acct, uint32_t number)
+{
+	return np_acct_text(acct, number, cli_text_buffer(), NAME_BYTES);
+}
+
+const char *cli_acct_node(const struct np_acct *acct, uint32_t number)
+{
+	return np_acct_node(acct, number, cli_text_buffer(), NAME_BYTES);
+}
+
+const char *cli_acct_leaf(const struct np_acct *acct, uint32_t number)
+{
+	return np_acct_leaf(acct, number, cli_text_buffer(), NAME_BYTES);
+}
+
 /* Whether the user who runs this command may see whose job this is. */
 static bool may_name(const struct cli_diagnosis *diagnosis,
 		     const struct np_acct_job *job)
 {
 	const struct passwd *pw;
-	char user[256];
+	char user[NAME_BYTES];
 
 	if (!diagnosis->masked)
 		return true;
@@ -41,24 +57,18 @@ static bool may_name(const struct cli_diagnosis *diagnosis,
 }
 
 /* The id of a job, "12" or "12_3". */
-static const char *job_id(const struct np_acct_job *job, char *buf, size_t len)
+static const char *job_id(const struct np_acct_job *job)
 {
-	if (job->task != NP_ACCT_NO_TASK)
-		snprintf(buf, len, "%u_%u", job->array, job->task);
-	else
-		snprintf(buf, len, "%u", job->id);
-	return buf;
+	return job->task != NP_ACCT_NO_TASK ?
+		       cli_text("%u_%u", job->array, job->task) :
+		       cli_text("%u", job->id);
 }
 
 /* The id of a neighbour, or "another job" if that job is private. */
 static const char *job_name(const struct cli_diagnosis *diagnosis,
-			    const struct np_acct_job *job, char *buf,
-			    size_t len)
+			    const struct np_acct_job *job)
 {
-	if (may_name(diagnosis, job))
-		return job_id(job, buf, len);
-	snprintf(buf, len, "another job");
-	return buf;
+	return may_name(diagnosis, job) ? job_id(job) : "another job";
 }
 
 /* Whether the run time can be judged, and if not, why. */
@@ -142,8 +152,7 @@ static const char *verdict_name(const struct cli_diagnosis *diagnosis)
 }
 
 /* The verdict in words, to follow "Verdict: ". */
-static const char *verdict_words(const struct cli_diagnosis *diagnosis,
-				 char *buf, size_t len)
+static const char *verdict_words(const struct cli_diagnosis *diagnosis)
 {
 	static const struct {
 		const char *name, *words;
@@ -155,15 +164,14 @@ static const char *verdict_words(const struct cli_diagnosis *diagnosis,
 		{ "unexplained", "slow for an unknown reason" },
 	};
 	const char *name = verdict_name(diagnosis);
+	int c = 0;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(verdicts); i++)
 		if (!strcmp(verdicts[i].name, name))
 			return verdicts[i].words;
-	for (int c = 0; c < NP_N_CAUSES; c++)
-		if (!strcmp(cause_names[c], name))
-			snprintf(buf, len, "slow, mainly due to %s",
-				 cause_words[c]);
-	return buf;
+	while (strcmp(cause_names[c], name))
+		c++;
+	return cli_text("slow, mainly due to %s", cause_words[c]);
 }
 
 /* List the blamed causes, the most costly first. Returns their number. */
@@ -188,28 +196,30 @@ static size_t list_blamed(const struct np_blame *blame,
 }
 
 /* Whole days from two days on, hours below. */
-static void format_days(double sec, char *buf, size_t len)
+static const char *days_text(double sec)
 {
-	if (sec >= 2 * 86400)
-		snprintf(buf, len, "%.0f days", sec / 86400);
-	else
-		snprintf(buf, len, "%.0f h", sec / 3600);
+	return sec >= 2 * 86400 ? cli_text("%.0f days", sec / 86400) :
+				  cli_text("%.0f h", sec / 3600);
+}
+
+/* The name of the node if the cause is on a single one, or NULL. */
+static const char *node_of(const struct cli_diagnosis *diagnosis,
+			   enum np_cause cause)
+{
+	uint32_t node = diagnosis->result.node[cause];
+
+	return node != NP_NO_INDEX && diagnosis->result.one_node[cause] ?
+		       cli_acct_node(&diagnosis->acct, node) :
+		       NULL;
 }
 
 /* " on n3" if the cause is on a single node, or "" */
 static const char *on_node(const struct cli_diagnosis *diagnosis,
-			   enum np_cause cause, char *buf, size_t len)
+			   enum np_cause cause)
 {
-	char name[256];
+	const char *node = node_of(diagnosis, cause);
 
-	buf[0] = '\0';
-	if (diagnosis->result.node[cause] != NP_NO_INDEX &&
-	    diagnosis->result.one_node[cause])
-		snprintf(buf, len, " on %s",
-			 np_acct_node(&diagnosis->acct,
-				      diagnosis->result.node[cause], name,
-				      sizeof(name)));
-	return buf;
+	return node ? cli_text(" on %s", node) : "";
 }
 
 /*
@@ -217,18 +227,11 @@ static const char *on_node(const struct cli_diagnosis *diagnosis,
  * a single one.
  */
 static const char *advice_for(const struct cli_diagnosis *diagnosis,
-			      enum np_cause cause, char *buf, size_t len)
+			      enum np_cause cause)
 {
-	char name[256];
-	bool one = diagnosis->result.node[cause] != NP_NO_INDEX &&
-		   diagnosis->result.one_node[cause];
-	const char *node = one ? np_acct_node(&diagnosis->acct,
-					      diagnosis->result.node[cause],
-					      name, sizeof(name)) :
-				 "NODE";
-	const char *of = one ? node : "its nodes";
+	const char *one = node_of(diagnosis, cause);
+	const char *node = one ? one : "NODE", *of = one ? one : "its nodes";
 
-	buf[0] = '\0';
 	switch (cause) {
 	case NP_CAUSE_NETWORK:
 		/* Only steps on several nodes are measured. */
@@ -238,25 +241,21 @@ static const char *advice_for(const struct cli_diagnosis *diagnosis,
 		       "placement can avoid such neighbours; by hand: "
 		       "sbatch --exclude=NODES or --switches=1";
 	case NP_CAUSE_LINK:
-		cli_appendf(buf, len,
-			    "have the link of %s checked (ethtool, ibdiagnet, "
-			    "cable); until then sbatch --exclude=%s",
-			    of, node);
-		break;
-	case NP_CAUSE_CPU:
-		cli_appendf(buf, len,
-			    "see what else runs on %s (squeue -w %s, sacct -a "
-			    "-N %s), ask for whole nodes (--exclusive), or "
-			    "check the limits of the job's cgroup",
-			    of, node, node);
-		break;
-	case NP_CAUSE_CLOCK:
-		cli_appendf(
-			buf, len,
-			"have the cooling and the power limits of %s checked "
-			"(dmesg, ipmitool); until then sbatch --exclude=%s",
+		return cli_text(
+			"have the link of %s checked (ethtool, ibdiagnet, "
+			"cable); until then sbatch --exclude=%s",
 			of, node);
-		break;
+	case NP_CAUSE_CPU:
+		return cli_text(
+			"see what else runs on %s (squeue -w %s, sacct -a -N "
+			"%s), ask for whole nodes (--exclusive), or check the "
+			"limits of the job's cgroup",
+			of, node, node);
+	case NP_CAUSE_CLOCK:
+		return cli_text("have the cooling and the power limits of %s "
+				"checked (dmesg, ipmitool); until then sbatch "
+				"--exclude=%s",
+				of, node);
 	case NP_CAUSE_MEMORY:
 		return "ask for more memory (--mem), or for whole nodes "
 		       "(--exclusive)";
@@ -264,75 +263,62 @@ static const char *advice_for(const struct cli_diagnosis *diagnosis,
 		return "see who else uses the file system, and whether the job "
 		       "can write less often or to another one";
 	}
-	return buf;
 }
 
 /*
- * Append " (above all 126, bob's halo, on leaf0)" if a single neighbour caused
- * at least half of the cost.
+ * " (above all 126, bob's halo, on leaf0)" if a single neighbour caused at least
+ * half of the cost, or "".
  */
-static void add_worst_neighbour(const struct cli_diagnosis *diagnosis,
-				char *buf, size_t len)
+static const char *worst_neighbour(const struct cli_diagnosis *diagnosis)
 {
+	const struct np_acct *acct = &diagnosis->acct;
 	double half =
 		diagnosis->result.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
 
 	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
 		const struct np_acct_neighbour *neighbour =
 			&diagnosis->neighbour[i];
-		const struct np_acct_job *other =
-			&diagnosis->acct.job[neighbour->job];
-		char id[64], user[256], name[256], leaf[256];
+		const struct np_acct_job *other = &acct->job[neighbour->job];
+		const char *leaf;
 
-		if (!(diagnosis->neighbour[i].cost_sec >= half))
+		if (!(neighbour->cost_sec >= half))
 			continue;
-		job_name(diagnosis, other, id, sizeof(id));
-		np_acct_leaf(&diagnosis->acct, neighbour->leaf, leaf,
-			     sizeof(leaf));
-		if (may_name(diagnosis, other))
-			cli_appendf(buf, len, " (above all %s, %s's %s, on %s)",
-				    id,
-				    np_acct_text(&diagnosis->acct, other->user,
-						 user, sizeof(user)),
-				    np_acct_text(&diagnosis->acct, other->name,
-						 name, sizeof(name)),
-				    leaf);
-		else
-			cli_appendf(buf, len, " (above all %s on %s)", id,
-				    leaf);
-		return;
+		leaf = cli_acct_leaf(acct, neighbour->leaf);
+		if (!may_name(diagnosis, other))
+			return cli_text(" (above all another job on %s)", leaf);
+		return cli_text(" (above all %s, %s's %s, on %s)",
+				job_id(other), cli_acct_text(acct, other->user),
+				cli_acct_text(acct, other->name), leaf);
 	}
+	return "";
 }
 
-/* Append "6.9 s (90 % interval 5.1 to 8.2 s) due to waiting for memory". */
-static void add_cause(const struct cli_diagnosis *diagnosis,
-		      enum np_cause cause, char *buf, size_t len)
+/* "6.9 s (90 % interval 5.1 to 8.2 s) due to waiting for memory" */
+static const char *cause_text(const struct cli_diagnosis *diagnosis,
+			      enum np_cause cause)
 {
 	const struct np_blame_range *cost =
 		&diagnosis->result.blame.cause[cause].sec;
-	char mean[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN], node[300];
 
-	cli_appendf(buf, len, "%s%s (90 %% interval %s) due to %s%s",
-		    *buf ? ", and " : "", cli_sec(cost->mean, mean),
-		    cli_sec_range(fmax(cost->low, 0), cost->high, range),
-		    cause_words[cause],
-		    on_node(diagnosis, cause, node, sizeof(node)));
-	if (cause == NP_CAUSE_NETWORK)
-		add_worst_neighbour(diagnosis, buf, len);
+	return cli_text(
+		"%s (90 %% interval %s) due to %s%s%s", cli_sec(cost->mean),
+		cli_sec_range(fmax(cost->low, 0), cost->high),
+		cause_words[cause], on_node(diagnosis, cause),
+		cause == NP_CAUSE_NETWORK ? worst_neighbour(diagnosis) : "");
+}
+
+static double job_sec(const struct cli_diagnosis *diagnosis)
+{
+	return np_acct_job_sec(&diagnosis->acct, diagnosis->job);
 }
 
 /* "took 12.9 min", or "has run for 12.9 min so far". */
-static const char *took_text(const struct cli_diagnosis *diagnosis, char *buf,
-			     size_t len)
+static const char *took_text(const struct cli_diagnosis *diagnosis)
 {
 	bool running = diagnosis->job->state == NP_ACCT_RUNNING;
-	char sec[CLI_NUMBER_LEN];
 
-	snprintf(buf, len, "%s %s%s", running ? "has run for" : "took",
-		 cli_sec(np_acct_job_sec(&diagnosis->acct, diagnosis->job),
-			 sec),
-		 running ? " so far" : "");
-	return buf;
+	return cli_text("%s %s%s", running ? "has run for" : "took",
+			cli_sec(job_sec(diagnosis)), running ? " so far" : "");
 }
 
 /* A confidence below 95 % is printed as a word, too, not only as a number. */
@@ -345,21 +331,21 @@ static const char *certainty_word(double confidence)
  * The verdict on a slow job: how much time it lost, whether the network was the
  * main cause, which is what the user asks, and the cost of each blamed cause.
  */
-static void print_slow(FILE *f, const struct cli_diagnosis *diagnosis,
-		       const char *job)
+static void print_slow(FILE *f, const struct cli_diagnosis *diagnosis)
 {
 	const struct np_blame *blame = &diagnosis->result.blame;
 	enum np_cause list[NP_N_CAUSES];
 	size_t n = list_blamed(blame, list);
-	char took[64], more[CLI_NUMBER_LEN], why[LINE_BYTES] = "", head[256];
+	char why[CLI_TEXT_BYTES] = "";
+	const char *head;
 
 	for (size_t i = 0; i < n; i++)
-		add_cause(diagnosis, list[i], why, sizeof(why));
-	snprintf(head, sizeof(head),
-		 "Job %s %s, %s (%.0f %%) longer than undisturbed.", job,
-		 took_text(diagnosis, took, sizeof(took)),
-		 cli_sec(blame->excess_sec.mean, more),
-		 100 * blame->excess_sec.mean / blame->alone_sec.mean);
+		cli_appendf(why, sizeof(why), "%s%s", i ? ", and " : "",
+			    cause_text(diagnosis, list[i]));
+	head = cli_text("Job %s %s, %s (%.0f %%) longer than undisturbed.",
+			job_id(diagnosis->job), took_text(diagnosis),
+			cli_sec(blame->excess_sec.mean),
+			100 * blame->excess_sec.mean / blame->alone_sec.mean);
 	if (n)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "%s It was %s%s (confidence %.0f %%): %s.", head,
@@ -388,14 +374,11 @@ static void print_slow(FILE *f, const struct cli_diagnosis *diagnosis,
  */
 static void print_verdict(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	char job[64], took[64], sec[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN];
-	char days[32], usual[CLI_NUMBER_LEN];
 	const struct np_blame *blame = &diagnosis->result.blame;
+	const char *job = job_id(diagnosis->job), *took = took_text(diagnosis);
+	const char *range =
+		cli_sec_range(diagnosis->shortest, diagnosis->longest);
 
-	job_id(diagnosis->job, job, sizeof(job));
-	took_text(diagnosis, took, sizeof(took));
-	cli_sec_range(diagnosis->shortest, diagnosis->longest, range);
-	format_days(diagnosis->since_sec, days, sizeof(days));
 	switch (job_state(diagnosis)) {
 	case JOB_RUNNING:
 		if (diagnosis->n_examined)
@@ -413,10 +396,7 @@ static void print_verdict(FILE *f, const struct cli_diagnosis *diagnosis)
 			    "Job %s did not complete: after %s it failed, was "
 			    "cancelled or was requeued, so its run time cannot "
 			    "be compared.",
-			    job,
-			    cli_sec(np_acct_job_sec(&diagnosis->acct,
-						    diagnosis->job),
-				    sec));
+			    job, cli_sec(job_sec(diagnosis)));
 		return;
 	default:
 		break;
@@ -428,15 +408,16 @@ static void print_verdict(FILE *f, const struct cli_diagnosis *diagnosis)
 			    "are needed).",
 			    job, took,
 			    diagnosis->n_comparable == 1 ? "is" : "are",
-			    diagnosis->n_comparable, days, NP_BLAME_LEAST_RUNS);
+			    diagnosis->n_comparable,
+			    days_text(diagnosis->since_sec),
+			    NP_BLAME_LEAST_RUNS);
 	else if (blame->verdict == NP_BLAME_NOT_SLOW &&
-		 np_acct_job_sec(&diagnosis->acct, diagnosis->job) >
-			 MIN_LONG * blame->usual_sec)
+		 job_sec(diagnosis) > MIN_LONG * blame->usual_sec)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "Job %s %s, longer than most comparable runs "
 			    "(median %s), but they vary from %s (%zu runs) and "
 			    "no cause was found: it may be chance.",
-			    job, took, cli_sec(blame->usual_sec, usual), range,
+			    job, took, cli_sec(blame->usual_sec), range,
 			    diagnosis->n_examined);
 	else if (blame->verdict == NP_BLAME_NOT_SLOW)
 		cli_fprintf(f, CLI_BOLD, 0,
@@ -444,7 +425,7 @@ static void print_verdict(FILE *f, const struct cli_diagnosis *diagnosis)
 			    "took %s (%zu runs).",
 			    job, took, range, diagnosis->n_examined);
 	else
-		print_slow(f, diagnosis, job);
+		print_slow(f, diagnosis);
 }
 
 /* ---- sections ---- */
@@ -453,75 +434,62 @@ static void print_verdict(FILE *f, const struct cli_diagnosis *diagnosis)
  * What comparable runs have in common: alice's fft, or alice's "sbatch run.sh";
  * without names if the job is private.
  */
-static const char *common_text(const struct cli_diagnosis *diagnosis, char *buf,
-			       size_t len)
+static const char *common_text(const struct cli_diagnosis *diagnosis)
 {
+	const struct np_acct *acct = &diagnosis->acct;
+	const struct np_acct_job *job = diagnosis->job;
 	bool by_name = diagnosis->same == NP_ACCT_SAME_NAME;
-	char user[256], of[256];
+	char command[NAME_BYTES];
 
+	if (!may_name(diagnosis, job))
+		return by_name ? "the same user and name" :
+				 "the same user and command";
 	if (by_name)
-		np_acct_text(&diagnosis->acct, diagnosis->job->name, of,
-			     sizeof(of));
-	else
-		np_acct_command(&diagnosis->acct, diagnosis->job, of,
-				sizeof(of));
-	if (may_name(diagnosis, diagnosis->job))
-		snprintf(buf, len, "%s's %s%s%s",
-			 np_acct_text(&diagnosis->acct, diagnosis->job->user,
-				      user, sizeof(user)),
-			 by_name ? "" : "\"", of, by_name ? "" : "\"");
-	else
-		snprintf(buf, len, "the same user and %s",
-			 by_name ? "name" : "command");
-	return buf;
+		return cli_text("%s's %s", cli_acct_text(acct, job->user),
+				cli_acct_text(acct, job->name));
+	return cli_text("%s's \"%s\"", cli_acct_text(acct, job->user),
+			np_acct_command(acct, job, command, sizeof(command)));
 }
 
 /* Which runs the job was compared with, and why these. */
 static void print_compared(FILE *f, const struct cli_diagnosis *diagnosis)
 {
 	const struct np_acct_job *job = diagnosis->job;
-	char days[32], text[CLI_NUMBER_LEN], limit[64] = "", of[600], why[64];
-	char tasks[64] = "";
+	const char *limit = "", *tasks = "", *took = "", *why = "";
 
-	snprintf(why, sizeof(why), "fewer than %d have its name",
-		 NP_BLAME_LEAST_RUNS);
-	format_days(diagnosis->since_sec, days, sizeof(days));
 	if (isfinite(job->limit_sec) && job->limit_sec > 0)
-		snprintf(limit, sizeof(limit), ", limit %s",
-			 cli_setting_sec(job->limit_sec, text));
+		limit = cli_text(", limit %s", cli_setting_sec(job->limit_sec));
 	if (job->tasks)
-		snprintf(tasks, sizeof(tasks), ", %u task%s", job->tasks,
-			 cli_plural_s(job->tasks));
-	cli_print_labelled(
-		f, "Compared",
-		"%zu of %zu completed runs of %s on %u node%s (%u "
-		"processor%s%s%s) in the last %s%s%s%s%s",
-		diagnosis->n_examined, diagnosis->n_comparable,
-		common_text(diagnosis, of, sizeof(of)), job->n_nodes,
-		cli_plural_s(job->n_nodes), job->cpus, cli_plural_s(job->cpus),
-		tasks, limit, days,
-		diagnosis->n_examined ? ", which took " : "",
-		diagnosis->n_examined ?
-			cli_sec_range(diagnosis->shortest, diagnosis->longest,
-				      text) :
-			"",
-		diagnosis->same == NP_ACCT_SAME_NAME ?
-			"" :
-			"; chosen by command, as ",
-		diagnosis->same == NP_ACCT_SAME_NAME ? "" :
-		diagnosis->named		     ? why :
-				   "its name does not say what it runs");
+		tasks = cli_text(", %u task%s", job->tasks,
+				 cli_plural_s(job->tasks));
+	if (diagnosis->n_examined)
+		took = cli_text(", which took %s",
+				cli_sec_range(diagnosis->shortest,
+					      diagnosis->longest));
+	if (diagnosis->same != NP_ACCT_SAME_NAME)
+		why = diagnosis->named ?
+			      cli_text("; chosen by command, as fewer than %d "
+				       "have its name",
+				       NP_BLAME_LEAST_RUNS) :
+			      "; chosen by command, as its name does not say "
+			      "what it runs";
+	cli_print_labelled(f, "Compared",
+			   "%zu of %zu completed runs of %s on %u node%s (%u "
+			   "processor%s%s%s) in the last %s%s%s",
+			   diagnosis->n_examined, diagnosis->n_comparable,
+			   common_text(diagnosis), job->n_nodes,
+			   cli_plural_s(job->n_nodes), job->cpus,
+			   cli_plural_s(job->cpus), tasks, limit,
+			   days_text(diagnosis->since_sec), took, why);
 }
 
 /* A number of nodes, processors or tasks, or the name of a partition. */
 static const char *trait_text(const struct cli_diagnosis *diagnosis,
-			      enum np_acct_trait trait, uint32_t value,
-			      char *buf, size_t len)
+			      enum np_acct_trait trait, uint32_t value)
 {
-	if (trait == NP_ACCT_PARTITION)
-		return np_acct_text(&diagnosis->acct, value, buf, len);
-	snprintf(buf, len, "%u", value);
-	return buf;
+	return trait == NP_ACCT_PARTITION ?
+		       cli_acct_text(&diagnosis->acct, value) :
+		       cli_text("%u", value);
 }
 
 /*
@@ -548,19 +516,19 @@ static bool differs(const struct cli_diagnosis *diagnosis,
 /*
  * Whether the commands of all comparable runs are known, and none of them is
  * that of the job. own: the job's command; other: that of the newest comparable
- * run. Both buffers have LINE_BYTES bytes.
+ * run. Both buffers have COMMAND_BYTES bytes.
  */
 static bool has_new_command(const struct cli_diagnosis *diagnosis, char *own,
 			    char *other)
 {
 	if (!*np_acct_command(&diagnosis->acct, diagnosis->job, own,
-			      LINE_BYTES) ||
+			      COMMAND_BYTES) ||
 	    !diagnosis->n_examined)
 		return false;
 	for (size_t i = diagnosis->n_examined; i-- > 0;) {
 		np_acct_command(&diagnosis->acct,
 				&diagnosis->acct.job[diagnosis->comparable[i]],
-				other, LINE_BYTES);
+				other, COMMAND_BYTES);
 		if (!*other || !strcmp(own, other))
 			return false;
 	}
@@ -577,7 +545,7 @@ static void print_different(FILE *f, const struct cli_diagnosis *diagnosis)
 		"partition",
 	};
 	const struct np_acct_job *job = diagnosis->job;
-	char own[LINE_BYTES], other[LINE_BYTES];
+	char own[COMMAND_BYTES], other[COMMAND_BYTES];
 
 	for (int t = 0; t < NP_ACCT_N_TRAITS; t++) {
 		enum np_acct_trait trait = (enum np_acct_trait)t;
@@ -589,10 +557,8 @@ static void print_different(FILE *f, const struct cli_diagnosis *diagnosis)
 				"another %s than in its usual runs: %s, "
 				"usually %s (%zu of %zu runs of its name)",
 				words[t],
-				trait_text(diagnosis, trait, usual.own, own,
-					   LINE_BYTES),
-				trait_text(diagnosis, trait, usual.usual, other,
-					   LINE_BYTES),
+				trait_text(diagnosis, trait, usual.own),
+				trait_text(diagnosis, trait, usual.usual),
 				usual.runs, usual.of);
 	}
 	if (has_new_command(diagnosis, own, other)) {
@@ -627,7 +593,8 @@ static void cause_row(FILE *f, const char *name,
 		      const struct np_blame_range *cost, double excess,
 		      const char *node)
 {
-	char range[CLI_NUMBER_LEN];
+	const char *range =
+		cli_sec_range(fmax(cost->low, 0), fmax(cost->high, 0));
 
 	cli_print_left(f, name, cli_name_column(35, 1));
 	cli_fprint_number(f, cli_sec, cost->mean, 10);
@@ -635,7 +602,6 @@ static void cause_row(FILE *f, const char *name,
 		fprintf(f, "%6.0f %%  ", 100 * cost->mean / excess);
 	else
 		fprintf(f, "%10s", "");
-	cli_sec_range(fmax(cost->low, 0), fmax(cost->high, 0), range);
 	if (*node)
 		cli_print_left(f, range, 20);
 	else
@@ -656,46 +622,35 @@ static void print_causes(FILE *f, const struct cli_diagnosis *diagnosis)
 		return;
 	cli_fheading(f, "%-*s%10s%8s  %s", cli_name_column(35, 1), "Cause",
 		     "Cost", "Share", "90 % interval");
-	for (int c = 0; c < NP_N_CAUSES; c++) {
-		char node[300];
-
+	for (int c = 0; c < NP_N_CAUSES; c++)
 		if (blame->cause[c].examined &&
 		    blame->cause[c].sec.mean > MIN_SHARE * excess)
 			cause_row(f, cause_words[c], &blame->cause[c].sec,
-				  excess,
-				  on_node(diagnosis, (enum np_cause)c, node,
-					  sizeof(node)));
-	}
+				  excess, on_node(diagnosis, (enum np_cause)c));
 	cause_row(f, "unexplained", &blame->unexplained_sec, excess, "");
 }
 
 /* The value of a signal with its unit. */
-static void signal_text(enum np_signal signal, double v,
-			char buf[CLI_NUMBER_LEN])
+static const char *signal_text(enum np_signal signal, double v)
 {
 	switch (signal) {
 	case NP_SIGNAL_CPU_WAIT:
 	case NP_SIGNAL_STEAL:
 	case NP_SIGNAL_MEMORY_WAIT:
 	case NP_SIGNAL_IO_WAIT:
-		cli_percent(v, buf);
-		break;
+		return cli_percent(v);
 	case NP_SIGNAL_TRAFFIC:
 	case NP_SIGNAL_LINK_SPEED:
 	case NP_SIGNAL_DISK:
-		cli_rate(v, buf);
-		break;
+		return cli_rate(v);
 	case NP_SIGNAL_LOAD:
-		snprintf(buf, CLI_NUMBER_LEN, "%.3g", v);
-		break;
+		return cli_text("%.3g", v);
 	case NP_SIGNAL_CLOCK:
-		snprintf(buf, CLI_NUMBER_LEN, "%.2f GHz", v / 1e9);
-		break;
+		return cli_text("%.2f GHz", v / 1e9);
 	case NP_SIGNAL_CLOCK_SKEW:
-		snprintf(buf, CLI_NUMBER_LEN, "%.0f s", v);
-		break;
+		return cli_text("%.0f s", v);
 	default:
-		snprintf(buf, CLI_NUMBER_LEN, "%.3g/s", v);
+		return cli_text("%.3g/s", v);
 	}
 }
 
@@ -803,53 +758,43 @@ neighbour_at(const struct cli_diagnosis *diagnosis, enum np_signal signal)
 		       &diagnosis->acct.job[diagnosis->neighbour[i].job];
 }
 
-/* Signals that are unusual on nodes of other jobs, with the job there. */
-static void print_unusual_near(FILE *f, const struct cli_diagnosis *diagnosis)
-{
-	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		const struct np_examine_signal *reading =
-			&diagnosis->result.near[s];
-		const struct np_acct_job *other =
-			neighbour_at(diagnosis, (enum np_signal)s);
-		char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], node[256],
-			id[64];
-
-		if (!diagnosis->examined || !reading->unusual)
-			continue;
-		signal_text((enum np_signal)s, reading->value, v);
-		signal_text((enum np_signal)s, reading->usual, usual);
-		cli_print_labelled(
-			f, "Unusual",
-			"%s on other nodes: %s on %s%s%s%s, usually %s",
-			signal_words[s], v,
-			np_acct_node(&diagnosis->acct, reading->node, node,
-				     sizeof(node)),
-			other ? " (" : "",
-			other ? job_name(diagnosis, other, id, sizeof(id)) : "",
-			other ? ")" : "", usual);
-	}
-}
-
 /* Signals that are outside the range of comparable runs. */
 static void print_unusual(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	for (int s = 0; s < NP_N_SIGNALS; s++) {
+	for (int s = 0; diagnosis->examined && s < NP_N_SIGNALS; s++) {
 		const struct np_examine_signal *reading =
 			&diagnosis->result.sign[s];
-		char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], node[256];
+		enum np_signal signal = (enum np_signal)s;
 
-		if (!diagnosis->examined || !reading->unusual)
-			continue;
-		signal_text((enum np_signal)s, reading->value, v);
-		signal_text((enum np_signal)s, reading->usual, usual);
-		cli_print_labelled(f, "Unusual", "%s: %s on %s, usually %s%s",
-				   signal_words[s], v,
-				   np_acct_node(&diagnosis->acct, reading->node,
-						node, sizeof(node)),
-				   usual,
-				   counted_as(diagnosis, (enum np_signal)s));
+		if (reading->unusual)
+			cli_print_labelled(
+				f, "Unusual", "%s: %s on %s, usually %s%s",
+				signal_words[s],
+				signal_text(signal, reading->value),
+				cli_acct_node(&diagnosis->acct, reading->node),
+				signal_text(signal, reading->usual),
+				counted_as(diagnosis, signal));
 	}
-	print_unusual_near(f, diagnosis);
+	/* Those on nodes of other jobs, with the job there. */
+	for (int s = 0; diagnosis->examined && s < NP_N_SIGNALS; s++) {
+		const struct np_examine_signal *reading =
+			&diagnosis->result.near[s];
+		enum np_signal signal = (enum np_signal)s;
+		const struct np_acct_job *other =
+			neighbour_at(diagnosis, signal);
+
+		if (reading->unusual)
+			cli_print_labelled(
+				f, "Unusual",
+				"%s on other nodes: %s on %s%s, usually %s",
+				signal_words[s],
+				signal_text(signal, reading->value),
+				cli_acct_node(&diagnosis->acct, reading->node),
+				other ? cli_text(" (%s)",
+						 job_name(diagnosis, other)) :
+					"",
+				signal_text(signal, reading->usual));
+	}
 }
 
 /* ---- unusual intervals ---- */
@@ -976,51 +921,46 @@ static double end_of(const struct cli_diagnosis *diagnosis,
 	       diagnosis->timeline.step_sec * (double)span->to;
 }
 
-/* Append the neighbours between two dates, the first three by name. */
-static void add_neighbours_at(const struct cli_diagnosis *diagnosis,
-			      double from, double to, const char *before,
-			      char *buf, size_t len)
+/* The neighbours between two dates, the first three by name. */
+static const char *neighbours_at(const struct cli_diagnosis *diagnosis,
+				 double from, double to, const char *before)
 {
-	size_t more = 0;
+	char *buf = cli_text_buffer();
+	size_t n = 0;
 
 	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
 		const struct np_acct_neighbour *neighbour =
 			&diagnosis->neighbour[i];
-		char text[64];
+		const struct np_acct_job *job =
+			&diagnosis->acct.job[neighbour->job];
 
 		if (neighbour->to <= from || neighbour->from >= to)
 			continue;
-		if (more++ < 3)
-			cli_appendf(
-				buf, len, "%s%s", more == 1 ? before : " ",
-				job_name(diagnosis,
-					 &diagnosis->acct.job[neighbour->job],
-					 text, sizeof(text)));
+		if (n++ < 3)
+			cli_appendf(buf, CLI_TEXT_BYTES, "%s%s",
+				    n == 1 ? before : " ",
+				    job_name(diagnosis, job));
 	}
-	if (more > 3)
-		cli_appendf(buf, len, " +%zu", more - 3);
+	return n > 3 ? cli_text("%s +%zu", buf, n - 3) : buf;
 }
 
 /* "traffic of other jobs: up to 16 GB/s on leaf0, usually 4 MB/s" */
-static void format_worst(const struct cli_diagnosis *diagnosis,
-			 const struct interval *span, char *buf, size_t len)
+static const char *worst_text(const struct cli_diagnosis *diagnosis,
+			      const struct interval *span)
 {
-	char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], place[256];
 	enum np_signal signal = signal_of(span->row);
 
-	signal_text(signal, span->worst, v);
-	signal_text(signal, usual_of(diagnosis, span->row)->usual, usual);
-	if (signal == NP_SIGNAL_TRAFFIC)
-		np_acct_leaf(&diagnosis->acct, span->place, place,
-			     sizeof(place));
-	else
-		np_acct_node(&diagnosis->acct, span->place, place,
-			     sizeof(place));
-	snprintf(buf, len, "%s%s: %s to %s on %s, usually %s",
-		 signal_words[signal],
-		 span->row < NEAR ? "" : " on other nodes",
-		 np_examine_is_worse(signal, 0, 1) ? "down" : "up", v, place,
-		 usual);
+	if (span->row == PROBES)
+		return cli_text("its probes: up to %.0f %% were delayed",
+				100 * span->worst);
+	return cli_text(
+		"%s%s: %s to %s on %s, usually %s", signal_words[signal],
+		span->row < NEAR ? "" : " on other nodes",
+		np_examine_is_worse(signal, 0, 1) ? "down" : "up",
+		signal_text(signal, span->worst),
+		(signal == NP_SIGNAL_TRAFFIC ? cli_acct_leaf : cli_acct_node)(
+			&diagnosis->acct, span->place),
+		signal_text(signal, usual_of(diagnosis, span->row)->usual));
 }
 
 /* When a signal was unusual, where, and which neighbours ran then. */
@@ -1033,25 +973,19 @@ static void print_when(FILE *f, const struct cli_diagnosis *diagnosis)
 	while (next_interval(diagnosis, &span)) {
 		double from = begin_of(diagnosis, &span),
 		       sec = end_of(diagnosis, &span) - from;
-		char when[96] = "all the time", what[700], with[300] = "";
-		char text[CLI_NUMBER_LEN], date[CLI_NUMBER_LEN];
+		const char *when = "all the time";
 		bool part = span.to - span.from < timeline->n;
 
 		/* For other nodes, the lines "Unusual" have this already. */
 		if ((span.row >= NEAR && !part) || more++ >= MAX_WHEN)
 			continue;
 		if (part)
-			snprintf(when, sizeof(when), "for %s from %s",
-				 cli_sec(sec, text), cli_date(from, date));
-		if (span.row == PROBES)
-			snprintf(what, sizeof(what),
-				 "its probes: up to %.0f %% were delayed",
-				 100 * span.worst);
-		else
-			format_worst(diagnosis, &span, what, sizeof(what));
-		add_neighbours_at(diagnosis, from, from + sec, "; with ", with,
-				  sizeof(with));
-		cli_print_labelled(f, "When", "%s: %s%s", when, what, with);
+			when = cli_text("for %s from %s", cli_sec(sec),
+					cli_date(from));
+		cli_print_labelled(f, "When", "%s: %s%s", when,
+				   worst_text(diagnosis, &span),
+				   neighbours_at(diagnosis, from, from + sec,
+						 "; with "));
 	}
 	if (more > MAX_WHEN)
 		cli_print_labelled(f, "When", "%zu more intervals (--json)",
@@ -1062,7 +996,6 @@ static void print_when(FILE *f, const struct cli_diagnosis *diagnosis)
 static void print_slow_parts(FILE *f, const struct cli_diagnosis *diagnosis)
 {
 	const struct cli_timeline *timeline = &diagnosis->timeline;
-	char first[CLI_NUMBER_LEN], slow[CLI_NUMBER_LEN], all[CLI_NUMBER_LEN];
 	double worst = 0;
 	size_t from = timeline->n;
 
@@ -1076,13 +1009,9 @@ static void print_slow_parts(FILE *f, const struct cli_diagnosis *diagnosis)
 		"the network was slower than usual for %s of %s, first at %s: "
 		"up to %.0f %% took longer than in its undisturbed runs, "
 		"beyond what is usual",
-		cli_sec(diagnosis->result.slow_part *
-				np_acct_job_sec(&diagnosis->acct,
-						diagnosis->job),
-			slow),
-		cli_sec(np_acct_job_sec(&diagnosis->acct, diagnosis->job), all),
-		cli_date(timeline->start + timeline->step_sec * (double)from,
-			 first),
+		cli_sec(diagnosis->result.slow_part * job_sec(diagnosis)),
+		cli_sec(job_sec(diagnosis)),
+		cli_date(timeline->start + timeline->step_sec * (double)from),
 		100 * worst);
 }
 
@@ -1109,26 +1038,17 @@ enum { JOB, NAME, USER, LEAF, N_NAMES };
 
 /* Names are "" if the neighbour's job is private. */
 static void neighbour_names(const struct cli_diagnosis *diagnosis, size_t i,
-			    char name[N_NAMES][256])
+			    const char *name[N_NAMES])
 {
 	const struct np_acct_neighbour *neighbour = &diagnosis->neighbour[i];
-	const struct np_acct_job *other = &diagnosis->acct.job[neighbour->job];
-	char text[256];
+	const struct np_acct *acct = &diagnosis->acct;
+	const struct np_acct_job *other = &acct->job[neighbour->job];
+	bool named = may_name(diagnosis, other);
 
-	snprintf(name[JOB], 256, "%s",
-		 job_name(diagnosis, other, text, sizeof(text)));
-	snprintf(name[LEAF], 256, "%s",
-		 np_acct_leaf(&diagnosis->acct, neighbour->leaf, text,
-			      sizeof(text)));
-	name[NAME][0] = name[USER][0] = '\0';
-	if (!may_name(diagnosis, other))
-		return;
-	snprintf(name[NAME], 256, "%s",
-		 np_acct_text(&diagnosis->acct, other->name, text,
-			      sizeof(text)));
-	snprintf(name[USER], 256, "%s",
-		 np_acct_text(&diagnosis->acct, other->user, text,
-			      sizeof(text)));
+	name[JOB] = job_name(diagnosis, other);
+	name[NAME] = named ? cli_acct_text(acct, other->name) : "";
+	name[USER] = named ? cli_acct_text(acct, other->user) : "";
+	name[LEAF] = cli_acct_leaf(acct, neighbour->leaf);
 }
 
 /* One neighbour; a star marks those that shared a node with the job. */
@@ -1136,7 +1056,7 @@ static void neighbour_row(FILE *f, const struct cli_diagnosis *diagnosis,
 			  size_t i, const int width[N_NAMES])
 {
 	const struct np_acct_neighbour *neighbour = &diagnosis->neighbour[i];
-	char name[N_NAMES][256];
+	const char *name[N_NAMES];
 
 	neighbour_names(diagnosis, i, name);
 	for (int c = 0; c < N_NAMES; c++) {
@@ -1158,7 +1078,7 @@ static void print_neighbours(FILE *f, const struct cli_diagnosis *diagnosis)
 			       MAX_ROWS;
 	int width[N_NAMES] = { 11, cli_name_column(13, 1), 8, 10 };
 	struct np_acct_place place;
-	char name[N_NAMES][256];
+	const char *name[N_NAMES];
 	bool same = false;
 
 	if (!diagnosis->n_neighbours) {
@@ -1247,7 +1167,6 @@ static void print_timeline(FILE *f, const struct cli_diagnosis *diagnosis)
 {
 	const struct cli_timeline *timeline = &diagnosis->timeline;
 	size_t rows = timeline->n < MAX_ROWS ? timeline->n : MAX_ROWS;
-	char leaf[256], date[CLI_NUMBER_LEN], with[300];
 
 	if (!rows)
 		return;
@@ -1261,21 +1180,19 @@ static void print_timeline(FILE *f, const struct cli_diagnosis *diagnosis)
 		       to = (r + 1) * timeline->n / rows;
 		double at = timeline->start + timeline->step_sec * (double)from;
 
-		cli_print_left(f, cli_date(at, date), 20);
+		cli_print_left(f, cli_date(at), 20);
 		timeline_row(f, timeline, from, to);
-		with[0] = '\0';
-		add_neighbours_at(diagnosis, at,
-				  timeline->start +
-					  timeline->step_sec * (double)to,
-				  " ", with, sizeof(with));
-		fprintf(f, "%s\n", with);
+		fprintf(f, "%s\n",
+			neighbours_at(diagnosis, at,
+				      timeline->start +
+					      timeline->step_sec * (double)to,
+				      " "));
 	}
 	if (timeline->has_metrics)
 		fprintf(f,
 			"Traffic on %s; waiting times are of the worst of the "
 			"job's nodes.\n",
-			np_acct_leaf(&diagnosis->acct, timeline->leaf, leaf,
-				     sizeof(leaf)));
+			cli_acct_leaf(&diagnosis->acct, timeline->leaf));
 	if (timeline->has_probes)
 		fprintf(f, "Delayed: its own probes, in the worst part of the "
 			   "time.\n");
@@ -1354,8 +1271,7 @@ static void print_missing(FILE *f, const struct cli_diagnosis *diagnosis)
 }
 
 /* What to do next; "" if there is nothing to do. */
-static const char *next_advice(const struct cli_diagnosis *diagnosis, char *buf,
-			       size_t len)
+static const char *next_advice(const struct cli_diagnosis *diagnosis)
 {
 	const struct np_blame *blame = &diagnosis->result.blame;
 	enum np_cause list[NP_N_CAUSES];
@@ -1364,7 +1280,7 @@ static const char *next_advice(const struct cli_diagnosis *diagnosis, char *buf,
 	if (!diagnosis->examined || job_state(diagnosis) != JOB_COMPARABLE)
 		return "";
 	if (list_blamed(blame, list))
-		return advice_for(diagnosis, list[0], buf, len);
+		return advice_for(diagnosis, list[0]);
 	/* Only steps on several nodes are measured. */
 	one_node = diagnosis->job->n_nodes == 1;
 	if (blame->verdict == NP_BLAME_TOO_FEW)
@@ -1386,8 +1302,6 @@ static const char *next_advice(const struct cli_diagnosis *diagnosis, char *buf,
 /* The verdict comes first, then what it is based on, then the tables. */
 void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis)
 {
-	char next[LINE_BYTES];
-
 	print_verdict(f, diagnosis);
 	print_compared(f, diagnosis);
 	print_different(f, diagnosis);
@@ -1395,8 +1309,7 @@ void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis)
 	print_probes(f, diagnosis);
 	print_when(f, diagnosis);
 	print_missing(f, diagnosis);
-	cli_print_labelled(f, "Next", "%s",
-			   next_advice(diagnosis, next, sizeof(next)));
+	cli_print_labelled(f, "Next", "%s", next_advice(diagnosis));
 	print_causes(f, diagnosis);
 	print_neighbours(f, diagnosis);
 	print_timeline(f, diagnosis);
@@ -1408,12 +1321,10 @@ void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis)
 static void put_node(json_object *parent, const struct cli_diagnosis *diagnosis,
 		     uint32_t node)
 {
-	char name[256];
-
 	cli_put_text(parent, "node",
-		     node == NP_NO_INDEX ? NULL :
-					   np_acct_node(&diagnosis->acct, node,
-							name, sizeof(name)));
+		     node == NP_NO_INDEX ?
+			     NULL :
+			     cli_acct_node(&diagnosis->acct, node));
 }
 
 /* One cause, also those that were examined and not blamed. */
@@ -1452,8 +1363,7 @@ static void put_blame(json_object *parent,
 
 	cli_put_text(parent, "verdict", verdict_name(diagnosis));
 	cli_put_real(parent, "confidence", judged ? blame->confidence : NAN);
-	cli_put_real(parent, "run_sec",
-		     np_acct_job_sec(&diagnosis->acct, diagnosis->job));
+	cli_put_real(parent, "run_sec", job_sec(diagnosis));
 	cli_put_real(parent, "usual_sec",
 		     diagnosis->n_examined ? blame->usual_sec : NAN);
 	cli_put_text(parent, "network_by",
@@ -1493,7 +1403,7 @@ static void put_differences(json_object *parent,
 		"partition",
 	};
 	json_object *list = cli_put_array(parent, "differences"), *object;
-	char own[LINE_BYTES], other[LINE_BYTES];
+	char own[COMMAND_BYTES], other[COMMAND_BYTES];
 	bool named = may_name(diagnosis, diagnosis->job);
 
 	for (int t = 0; t < NP_ACCT_N_TRAITS; t++) {
@@ -1505,11 +1415,9 @@ static void put_differences(json_object *parent,
 		object = cli_append_object(list);
 		cli_put_text(object, "what", names[t]);
 		cli_put_text(object, "value",
-			     trait_text(diagnosis, trait, usual.own, own,
-					LINE_BYTES));
+			     trait_text(diagnosis, trait, usual.own));
 		cli_put_text(object, "usual",
-			     trait_text(diagnosis, trait, usual.usual, other,
-					LINE_BYTES));
+			     trait_text(diagnosis, trait, usual.usual));
 	}
 	if (!has_new_command(diagnosis, own, other))
 		return;
@@ -1541,7 +1449,6 @@ static void put_signs(json_object *parent,
 		      const struct cli_diagnosis *diagnosis)
 {
 	json_object *list = cli_put_array(parent, "signals");
-	char text[64];
 
 	for (int i = 0; diagnosis->examined && i < NP_N_SIGNALS; i++) {
 		enum np_signal signal = (enum np_signal)i;
@@ -1563,8 +1470,7 @@ static void put_signs(json_object *parent,
 				 &diagnosis->result.near[signal], "job",
 				 !other || !may_name(diagnosis, other) ?
 					 NULL :
-					 job_name(diagnosis, other, text,
-						  sizeof(text)));
+					 job_id(other));
 	}
 }
 
@@ -1592,27 +1498,18 @@ static void put_neighbours(json_object *parent,
 	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
 		const struct np_acct_neighbour *neighbour =
 			&diagnosis->neighbour[i];
-		const struct np_acct_job *other =
-			&diagnosis->acct.job[neighbour->job];
+		const struct np_acct *acct = &diagnosis->acct;
+		const struct np_acct_job *other = &acct->job[neighbour->job];
 		bool named = may_name(diagnosis, other);
 		json_object *object = cli_append_object(list);
-		char text[256];
 
-		cli_put_text(object, "job",
-			     named ? job_name(diagnosis, other, text,
-					      sizeof(text)) :
-				     NULL);
+		cli_put_text(object, "job", named ? job_id(other) : NULL);
 		cli_put_text(object, "name",
-			     named ? np_acct_text(&diagnosis->acct, other->name,
-						  text, sizeof(text)) :
-				     NULL);
+			     named ? cli_acct_text(acct, other->name) : NULL);
 		cli_put_text(object, "user",
-			     named ? np_acct_text(&diagnosis->acct, other->user,
-						  text, sizeof(text)) :
-				     NULL);
+			     named ? cli_acct_text(acct, other->user) : NULL);
 		cli_put_text(object, "leaf",
-			     np_acct_leaf(&diagnosis->acct, neighbour->leaf,
-					  text, sizeof(text)));
+			     cli_acct_leaf(acct, neighbour->leaf));
 		cli_put_count(object, "nodes", neighbour->nodes);
 		cli_put_time(object, "from", neighbour->from);
 		cli_put_time(object, "to", neighbour->to);
@@ -1632,27 +1529,27 @@ static void put_intervals(json_object *parent,
 {
 	json_object *list = cli_put_array(parent, "unusual");
 	struct interval span = { .row = 0 };
-	char text[256];
 
 	while (next_interval(diagnosis, &span)) {
 		json_object *object = cli_append_object(list), *jobs;
 		bool leaf = span.row == NP_SIGNAL_TRAFFIC;
 		bool probes = span.row == PROBES;
 
-		snprintf(text, sizeof(text), "%s%s",
-			 leaf || span.row >= NEAR ? "others_" : "",
-			 np_signal_name(signal_of(probes ? NP_SIGNAL_TRAFFIC :
-							   span.row)));
-		cli_put_text(object, "signal",
-			     probes ? "probes_delayed" : text);
+		cli_put_text(
+			object, "signal",
+			probes ? "probes_delayed" :
+				 cli_text("%s%s",
+					  leaf || span.row >= NEAR ? "others_" :
+								     "",
+					  np_signal_name(signal_of(span.row))));
 		cli_put_time(object, "from", begin_of(diagnosis, &span));
 		cli_put_time(object, "to", end_of(diagnosis, &span));
 		put_node(object, diagnosis,
 			 leaf || probes ? NP_NO_INDEX : span.place);
 		cli_put_text(object, "leaf",
-			     !leaf ? NULL :
-				     np_acct_leaf(&diagnosis->acct, span.place,
-						  text, sizeof(text)));
+			     leaf ? cli_acct_leaf(&diagnosis->acct,
+						  span.place) :
+				    NULL);
 		cli_put_real(object, "worst", span.worst);
 		cli_put_real(object, "usual",
 			     probes ? NAN :
@@ -1667,9 +1564,7 @@ static void put_intervals(json_object *parent,
 			if (neighbour->to > begin_of(diagnosis, &span) &&
 			    neighbour->from < end_of(diagnosis, &span) &&
 			    may_name(diagnosis, other))
-				cli_append_text(jobs,
-						job_name(diagnosis, other, text,
-							 sizeof(text)));
+				cli_append_text(jobs, job_id(other));
 		}
 	}
 }
@@ -1681,15 +1576,13 @@ static void put_timeline(json_object *parent,
 	const struct cli_timeline *timeline = &diagnosis->timeline;
 	json_object *object = cli_put_if(parent, "timeline", timeline->n),
 		    *list;
-	char leaf[256];
 
 	if (!object)
 		return;
 	cli_put_text(object, "leaf",
 		     !timeline->has_metrics ?
 			     NULL :
-			     np_acct_leaf(&diagnosis->acct, timeline->leaf,
-					  leaf, sizeof(leaf)));
+			     cli_acct_leaf(&diagnosis->acct, timeline->leaf));
 	cli_put_time(object, "start", timeline->start);
 	cli_put_real(object, "step_sec", timeline->step_sec);
 	put_intervals(object, diagnosis);
@@ -1719,30 +1612,23 @@ void cli_diagnosis_json(json_object *parent,
 {
 	json_object *object = cli_put_if(parent, "accounting", diagnosis->job),
 		    *like;
-	char text[256], next[LINE_BYTES];
+	const struct np_acct *acct = &diagnosis->acct;
+	const struct np_acct_job *job = diagnosis->job;
 	bool named;
 
 	if (!object)
 		return;
 	put_blame(object, diagnosis);
-	named = may_name(diagnosis, diagnosis->job);
+	named = may_name(diagnosis, job);
 	cli_put_text(object, "user",
-		     !named ? NULL :
-			      np_acct_text(&diagnosis->acct,
-					   diagnosis->job->user, text,
-					   sizeof(text)));
+		     named ? cli_acct_text(acct, job->user) : NULL);
 	cli_put_text(object, "name",
-		     !named ? NULL :
-			      np_acct_text(&diagnosis->acct,
-					   diagnosis->job->name, text,
-					   sizeof(text)));
-	cli_put_count(object, "n_nodes", diagnosis->job->n_nodes);
-	cli_put_real(object, "n_tasks",
-		     diagnosis->job->tasks ? diagnosis->job->tasks : NAN);
-	cli_put_time(object, "start", diagnosis->job->start);
-	cli_put_time(object, "end",
-		     np_acct_job_end(&diagnosis->acct, diagnosis->job));
-	cli_put_count(object, "requeues", diagnosis->job->requeues);
+		     named ? cli_acct_text(acct, job->name) : NULL);
+	cli_put_count(object, "n_nodes", job->n_nodes);
+	cli_put_real(object, "n_tasks", job->tasks ? job->tasks : NAN);
+	cli_put_time(object, "start", job->start);
+	cli_put_time(object, "end", np_acct_job_end(acct, job));
+	cli_put_count(object, "requeues", job->requeues);
 	like = cli_put_object(object, "comparable");
 	cli_put_count(like, "runs", diagnosis->n_examined);
 	cli_put_count(like, "found", diagnosis->n_comparable);
@@ -1765,8 +1651,7 @@ void cli_diagnosis_json(json_object *parent,
 	cli_put_count(object, "nodes_not_queried", diagnosis->n_nodes_skipped);
 	cli_put_count(object, "runs_without_samples",
 		      diagnosis->n_runs_without);
-	cli_put_text(object, "next",
-		     next_advice(diagnosis, next, sizeof(next)));
+	cli_put_text(object, "next", next_advice(diagnosis));
 }
 
 /* ---- figure ---- */
@@ -1806,7 +1691,6 @@ static void add_neighbour_bars(struct np_figure *figure,
 	size_t n = diagnosis->n_neighbours < MAX_ROWS ?
 			   diagnosis->n_neighbours :
 			   MAX_ROWS;
-	char id[64], name[256], text[400];
 
 	if (!panel)
 		return;
@@ -1817,8 +1701,7 @@ static void add_neighbour_bars(struct np_figure *figure,
 	panel->x.hi = length;
 	shape = np_figure_add_shape(figure, panel, NP_SHAPE_SPANS, 0,
 				    "the job");
-	job_id(diagnosis->job, id, sizeof(id));
-	np_figure_add_name(figure, &panel->y, id);
+	np_figure_add_name(figure, &panel->y, job_id(diagnosis->job));
 	np_figure_add_datum(figure, shape, NAN, 0, 0, length);
 	if (diagnosis->examined &&
 	    diagnosis->result.blame.verdict >= NP_BLAME_CAUSE) {
@@ -1834,14 +1717,13 @@ static void add_neighbour_bars(struct np_figure *figure,
 		const struct np_acct_job *other =
 			&diagnosis->acct.job[diagnosis->neighbour[i].job];
 
-		job_name(diagnosis, other, id, sizeof(id));
-		snprintf(text, sizeof(text), "%s%s%s", id,
-			 may_name(diagnosis, other) ? " " : "",
-			 may_name(diagnosis, other) ?
-				 np_acct_text(&diagnosis->acct, other->name,
-					      name, sizeof(name)) :
-				 "");
-		np_figure_add_name(figure, &panel->y, text);
+		np_figure_add_name(
+			figure, &panel->y,
+			may_name(diagnosis, other) ?
+				cli_text("%s %s", job_id(other),
+					 cli_acct_text(&diagnosis->acct,
+						       other->name)) :
+				"another job");
 		np_figure_add_datum(
 			figure, shape, NAN, (double)i + 1,
 			(diagnosis->neighbour[i].from - diagnosis->job->start) /
@@ -1870,21 +1752,19 @@ static struct np_panel *time_panel(struct np_figure *figure, const char *title,
 struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis)
 {
 	const struct cli_timeline *timeline = &diagnosis->timeline;
-	char job[64], title[512], leaf[256];
-	struct np_figure *figure;
+	struct np_figure *figure = np_figure_new(
+		cli_text("Job %s and its neighbours", job_id(diagnosis->job)));
 	struct np_panel *panel;
 
-	snprintf(title, sizeof(title), "Job %s and its neighbours",
-		 job_id(diagnosis->job, job, sizeof(job)));
-	figure = np_figure_new(title);
 	if (!figure)
 		return NULL;
 	figure->date = np_acct_job_end(&diagnosis->acct, diagnosis->job);
 	if (timeline->has_metrics) {
-		snprintf(title, sizeof(title), "Traffic of leaf switch %s",
-			 np_acct_leaf(&diagnosis->acct, timeline->leaf, leaf,
-				      sizeof(leaf)));
-		panel = time_panel(figure, title, "Traffic (MB/s)");
+		panel = time_panel(figure,
+				   cli_text("Traffic of leaf switch %s",
+					    cli_acct_leaf(&diagnosis->acct,
+							  timeline->leaf)),
+				   "Traffic (MB/s)");
 		add_steps(figure, panel, 0, "the job's nodes", timeline->own,
 			  timeline, 1e-6);
 		add_steps(figure, panel, 1, "other nodes", timeline->others,
@@ -1900,60 +1780,51 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis)
 	np_figure_set_caption(figure,
 			      "Verdict: %s. Excess: time beyond the run time "
 			      "of the undisturbed job.",
-			      verdict_words(diagnosis, title, sizeof(title)));
+			      verdict_words(diagnosis));
 	return figure;
 }
 
 /* ---- all jobs ---- */
 
 const char *cli_blame_app(const struct np_acct *acct, uint32_t user,
-			  uint32_t name, char *buf, size_t len)
+			  uint32_t name)
 {
-	char a[128], b[256];
+	char short_user[128];
 
-	snprintf(buf, len, "%s/%s", np_acct_text(acct, user, a, sizeof(a)),
-		 np_acct_text(acct, name, b, sizeof(b)));
-	return buf;
+	return cli_text("%s/%s",
+			np_acct_text(acct, user, short_user,
+				     sizeof(short_user)),
+			cli_acct_text(acct, name));
 }
 
-const char *cli_blame_verdict(const struct np_job_cost *cost, char *buf,
-			      size_t len)
+const char *cli_blame_verdict(const struct np_job_cost *cost)
 {
 	double lost = 0;
 
+	if (!cost->n_pairs)
+		return "No application was found to slow another one.";
 	for (size_t i = 0; i < cost->n_pairs; i++)
 		lost += cost->pair[i].node_hours.mean;
-	if (cost->n_pairs)
-		snprintf(buf, len,
-			 "Jobs lost %.0f of %.0f node-hours (%.1f %%) to "
-			 "neighbours on their leaf switches.",
-			 lost, cost->node_hours,
-			 100 * lost / fmax(cost->node_hours, 1e-9));
-	else
-		snprintf(buf, len,
-			 "No application was found to slow another one.");
-	return buf;
+	return cli_text("Jobs lost %.0f of %.0f node-hours (%.1f %%) to "
+			"neighbours on their leaf switches.",
+			lost, cost->node_hours,
+			100 * lost / fmax(cost->node_hours, 1e-9));
 }
 
 /* ---- measured runs ---- */
 
 /* How much of a measured slowdown was predicted; both are fractions. */
-static void explain_slowdown(double measured, double predicted, char *buf,
-			     size_t len)
+static const char *explain_slowdown(double measured, double predicted)
 {
 	if (predicted < MIN_EXPLAINED)
-		snprintf(buf, len,
-			 "; its neighbours account for none of that.");
-	else if (predicted >= measured)
-		snprintf(buf, len,
-			 "; its neighbours account for all of that (%.0f %% "
-			 "was predicted).",
-			 100 * predicted);
-	else
-		snprintf(buf, len,
-			 "; its neighbours account for %.0f of those %.0f "
-			 "percentage points.",
-			 100 * predicted, 100 * measured);
+		return "; its neighbours account for none of that.";
+	if (predicted >= measured)
+		return cli_text("; its neighbours account for all of that "
+				"(%.0f %% was predicted).",
+				100 * predicted);
+	return cli_text("; its neighbours account for %.0f of those %.0f "
+			"percentage points.",
+			100 * predicted, 100 * measured);
 }
 
 /*
@@ -1961,38 +1832,32 @@ static void explain_slowdown(double measured, double predicted, char *buf,
  * scatter of the other runs chance. Only a slowdown beyond both is compared
  * with the prediction.
  */
-void cli_run_time_text(double run_sec, const struct np_mean *alone,
-		       const double *predicted, char *buf, size_t len)
+const char *cli_run_time_text(double run_sec, const struct np_mean *alone,
+			      const double *predicted)
 {
-	char took[CLI_NUMBER_LEN], mean[CLI_NUMBER_LEN], how[64], why[160];
 	const struct np_mean one = { .n = 1, .mean = run_sec };
-	double d;
+	const char *how = "as long as", *why;
+	double d, noise;
 
-	cli_sec(run_sec, took);
-	if (!np_mean_known(alone) || !(alone->mean > 0)) {
-		snprintf(buf, len,
-			 "It took %s. How long it takes alone is not known: no "
-			 "other run of this command had its leaf switches to "
-			 "itself.",
-			 took);
-		return;
-	}
+	if (!np_mean_known(alone) || !(alone->mean > 0))
+		return cli_text("It took %s. How long it takes alone is not "
+				"known: no other run of this command had its "
+				"leaf switches to itself.",
+				cli_sec(run_sec));
 	d = run_sec / alone->mean - 1;
-	cli_sec(alone->mean, mean);
-	if (fabs(d) < CLI_MIN_NOISE)
-		snprintf(how, sizeof(how), "as long as");
-	else
-		snprintf(how, sizeof(how), "%.0f %% %s than", 100 * fabs(d),
-			 d < 0 ? "less" : "longer");
-	if (fabs(d) < CLI_MIN_NOISE || d < -cli_noise_limit(&one, alone))
-		snprintf(why, sizeof(why), ".");
-	else if (fabs(d) < cli_noise_limit(&one, alone))
-		snprintf(why, sizeof(why), ", which may be chance.");
+	noise = cli_noise_limit(&one, alone);
+	if (fabs(d) >= CLI_MIN_NOISE)
+		how = cli_text("%.0f %% %s than", 100 * fabs(d),
+			       d < 0 ? "less" : "longer");
+	if (fabs(d) < CLI_MIN_NOISE || d < -noise)
+		why = ".";
+	else if (fabs(d) < noise)
+		why = ", which may be chance.";
 	else if (predicted)
-		explain_slowdown(d, *predicted, why, sizeof(why));
+		why = explain_slowdown(d, *predicted);
 	else
-		snprintf(why, sizeof(why),
-			 "; the effect of its neighbours is not known.");
-	snprintf(buf, len, "It took %s, %s alone (%s, %u run%s)%s", took, how,
-		 mean, alone->n, cli_plural_s(alone->n), why);
+		why = "; the effect of its neighbours is not known.";
+	return cli_text("It took %s, %s alone (%s, %u run%s)%s",
+			cli_sec(run_sec), how, cli_sec(alone->mean), alone->n,
+			cli_plural_s(alone->n), why);
 }

@@ -117,8 +117,6 @@ void cli_append_text(json_object *list, const char *text)
 void cli_put_interval(json_object *parent,
 		      const struct np_prediction *prediction)
 {
-	char flags[256];
-
 	cli_put_real(parent, "slowdown", prediction->slowdown);
 	cli_put_real(parent, "low", prediction->low);
 	cli_put_real(parent, "high", prediction->high);
@@ -126,8 +124,7 @@ void cli_put_interval(json_object *parent,
 	cli_put_text(parent, "model", prediction->model->name);
 	cli_put_bool(parent, "fell_back",
 		     prediction->flags & NP_PRED_FELL_BACK);
-	cli_put_text(parent, "flags",
-		     cli_flag_names(prediction->flags, flags, sizeof(flags)));
+	cli_put_text(parent, "flags", cli_flag_names(prediction->flags));
 }
 
 /*
@@ -189,13 +186,11 @@ void cli_put_measured(json_object *parent, const struct cli_known *known,
 /* A published profile has no user, so these members are null for it. */
 void cli_put_owner(json_object *parent, enum np_store_owner owner, uid_t uid)
 {
-	char user[CLI_NUMBER_LEN], name[CLI_NUMBER_LEN];
 	bool has_user = owner == NP_STORE_USER;
 
-	cli_put_text(parent, "owner",
-		     cli_owner_name(owner, uid, name, sizeof(name)));
+	cli_put_text(parent, "owner", cli_owner_name(owner, uid));
 	cli_put_bool(parent, "published", !has_user);
-	cli_put_text(parent, "user", has_user ? cli_user(uid, user) : NULL);
+	cli_put_text(parent, "user", has_user ? cli_user(uid) : NULL);
 	cli_put(parent, "uid", has_user ? json_object_new_int64(uid) : NULL);
 }
 
@@ -269,13 +264,12 @@ static void append_cause(json_object *list, const struct np_state_job *job,
 void cli_put_job(json_object *object, const struct np_state_job *job)
 {
 	const struct np_state_cause *worst = cli_worst_cause(job);
-	char id[CLI_NUMBER_LEN], user[CLI_NUMBER_LEN];
 	json_object *list;
 
 	cli_put_text(object, "job",
-		     cli_job_name(job->id, job->array, job->task, id));
+		     cli_job_name(job->id, job->array, job->task));
 	cli_put_count(object, "job_id", job->id);
-	cli_put_text(object, "user", cli_user(job->uid, user));
+	cli_put_text(object, "user", cli_user(job->uid));
 	cli_put_text(object, "state", job->pending ? "pending" : "running");
 	cli_put_text(object, "app", job->app);
 	cli_put_bool(object, "known", job->known);

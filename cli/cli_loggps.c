@@ -23,7 +23,6 @@ void cli_loggps_net(struct np_loggps *out, struct np_err *note)
 	struct np_loggps_record record;
 	struct np_store *store;
 	struct np_conf conf;
-	char day[CLI_NUMBER_LEN];
 
 	if (np_conf_from_environment(&conf, NULL) ||
 	    np_store_open(conf.store, &store, NULL))
@@ -33,7 +32,7 @@ void cli_loggps_net(struct np_loggps *out, struct np_err *note)
 		np_errf(note, 0,
 			"using the network parameters measured%s%s on %s",
 			*record.cluster ? " on cluster " : "", record.cluster,
-			cli_day(record.date, day));
+			cli_day(record.date));
 		np_loggps_record_free(&record);
 	}
 	np_store_close(store);

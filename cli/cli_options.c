@@ -284,15 +284,13 @@ int cli_check_picture(const struct cli_cmd *cmd, const char *option,
 static int check_arguments(const struct cli_cmd *cmd,
 			   const struct cli_options *options)
 {
-	char known[256];
-
 	if (cmd->required_arg &&
 	    (!options->n_apps || options->n_apps < cmd->min_args))
-		return cli_usage(
-			cmd, "%s needs %s%s", cmd->name, cmd->required_arg,
-			cmd->takes & CLI_TAKES_APPS ?
-				cli_known_apps(options, known, sizeof(known)) :
-				"");
+		return cli_usage(cmd, "%s needs %s%s", cmd->name,
+				 cmd->required_arg,
+				 cmd->takes & CLI_TAKES_APPS ?
+					 cli_known_apps(options) :
+					 "");
 	if (options->n_apps > cmd->max_args)
 		return cli_usage(cmd, "unexpected argument \"%.64s\"",
 				 options->apps[cmd->max_args]);

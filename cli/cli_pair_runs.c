@@ -511,8 +511,7 @@ static int save_run(const struct runner *runner,
 
 /* Describe a run for the progress lines: "fft with halo". */
 static const char *describe_run(const struct cli_program_list *list,
-				const struct cli_planned_run *run, char *buf,
-				size_t len)
+				const struct cli_planned_run *run)
 {
 	static const char *const how[] = {
 		[NP_PAIRS_LAUNCH] = ", launch only",
@@ -522,12 +521,11 @@ static const char *describe_run(const struct cli_program_list *list,
 		[NP_PAIRS_APART] = " on another leaf switch than ",
 	};
 
-	snprintf(buf, len, "%s%s%s", list->program[run->victim].name,
-		 how[run->kind],
-		 run->corunner == CLI_NO_PROGRAM ?
-			 "" :
-			 list->program[run->corunner].name);
-	return buf;
+	return cli_text("%s%s%s", list->program[run->victim].name,
+			how[run->kind],
+			run->corunner == CLI_NO_PROGRAM ?
+				"" :
+				list->program[run->corunner].name);
 }
 
 /* Estimate the time of the runs of a plan from index `first` on, in seconds. */
@@ -552,10 +550,9 @@ static void print_progress(const struct cli_pair_measurement *measurement,
 {
 	bool ended = !isnan(sec);
 	size_t n_done = i + ended;
-	char what[256], left[CLI_NUMBER_LEN];
+	const char *what = describe_run(measurement->list, &plan->run[i]);
+	const char *left = cli_sec(remaining_sec(measurement, plan, n_done));
 
-	describe_run(measurement->list, &plan->run[i], what, sizeof(what));
-	cli_sec(remaining_sec(measurement, plan, n_done), left);
 	if (isatty(STDERR_FILENO)) {
 		fprintf(stderr,
 			"\r%3zu %%  %zu of %zu  about %s left  %.40s\033[K%s",
@@ -575,7 +572,6 @@ static void print_plan(const struct cli_pair_measurement *measurement,
 {
 	size_t n_programs = measurement->list->n;
 	uint32_t repeats = measurement->repeats;
-	char sec[CLI_NUMBER_LEN];
 
 	fprintf(stderr,
 		"leaf switch %s: programs on %s are measured while others run "
@@ -595,7 +591,7 @@ static void print_plan(const struct cli_pair_measurement *measurement,
 		n_programs, cli_plural_s(n_programs), repeats,
 		cli_plural_s(repeats), plan->n, cli_plural_s(plan->n),
 		measurement->pairs->n_runs ? " left" : "",
-		cli_sec(remaining_sec(measurement, plan, 0), sec));
+		cli_sec(remaining_sec(measurement, plan, 0)));
 }
 
 /*

@@ -62,15 +62,14 @@ static void add_histogram(struct np_figure *figure, struct np_panel *panel,
 			  const struct np_sample *sample, const char *name,
 			  unsigned style, size_t first_bin, size_t last_bin)
 {
-	char legend[256], median[CLI_NUMBER_LEN], p99[CLI_NUMBER_LEN],
-		short_name[64];
+	char legend[256];
 	double n_samples = (double)np_hist_total(sample->hist);
 	struct np_shape *shape;
 
 	snprintf(legend, sizeof(legend), "%s (median %s, p99 %s)",
-		 cli_truncate(name, 24, short_name, sizeof(short_name)),
-		 cli_sec(np_sample_quantile(sample, 0.5), median),
-		 cli_sec(np_sample_quantile(sample, 0.99), p99));
+		 cli_truncate(name, 24),
+		 cli_sec(np_sample_quantile(sample, 0.5)),
+		 cli_sec(np_sample_quantile(sample, 0.99)));
 	shape = np_figure_add_shape(figure, panel, NP_SHAPE_STEP, style,
 				    legend);
 	/* A stepped line needs one more point, at the end of its last step. */

@@ -34,14 +34,13 @@ static int check_runs(const struct cli_known *known, size_t app,
 		      struct np_err *err)
 {
 	const struct cli_known_app *known_app = known->app[app];
-	char why[NP_ERR_LEN];
 
 	if (known_app->summary.n_used)
 		return 0;
-	cli_excluded_text(&known_app->summary, why, sizeof(why));
 	return np_errf(err, -ENODATA,
 		       "%s: no comparable run on cluster %s (excluded: %s)",
-		       known_app->runs.app, known->cal.cluster, why);
+		       known_app->runs.app, known->cal.cluster,
+		       cli_excluded_text(&known_app->summary));
 }
 
 /*
@@ -88,7 +87,7 @@ const char *cli_doubt_text(const struct np_prediction *prediction)
 	return NULL;
 }
 
-const char *cli_flag_names(unsigned set, char *buf, size_t len)
+const char *cli_flag_names(unsigned set)
 {
 	static const struct {
 		unsigned flag;
@@ -110,12 +109,12 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 		{ NP_PRED_OTHER_RAIL, "other-rail" },
 		{ NP_PRED_LATENCIES, "latencies" },
 	};
+	char *buf = cli_text_buffer();
 
-	buf[0] = '\0';
 	for (size_t i = 0; i < NP_ARRAY_SIZE(flags); i++)
 		if (set & flags[i].flag)
-			cli_appendf(buf, len, "%s%s", *buf ? "," : "",
-				    flags[i].name);
+			cli_appendf(buf, CLI_TEXT_BYTES, "%s%s",
+				    *buf ? "," : "", flags[i].name);
 	return buf;
 }
 
@@ -209,7 +208,7 @@ bool cli_has_no_effect(const struct cli_known *known, enum np_scope scope)
 
 /* Prints the upper end of the interval, because that bounds the effect. */
 const char *cli_no_effect_text(const struct cli_known *known,
-			       enum np_scope scope, char *buf, size_t len)
+			       enum np_scope scope)
 {
 	static const char *const what[NP_N_SCOPES] = {
 		[NP_SCOPE_NODE] = "these nodes",
@@ -220,11 +219,10 @@ const char *cli_no_effect_text(const struct cli_known *known,
 	double low, high = mean->mean; /* without an interval */
 
 	np_sharing_coef_interval(mean, &low, &high);
-	snprintf(buf, len,
-		 "Sharing %s makes no difference here: a co-runner has at most "
-		 "%.0f %% of the effect that it has %s.",
-		 what[scope], 100 * high, cli_scope_text(known->cal.scope));
-	return buf;
+	return cli_text(
+		"Sharing %s makes no difference here: a co-runner has at most "
+		"%.0f %% of the effect that it has %s.",
+		what[scope], 100 * high, cli_scope_text(known->cal.scope));
 }
 
 const char *cli_scope_text(enum np_scope scope)

@@ -51,13 +51,13 @@ bool cli_has_no_effect(const struct cli_known *known, enum np_scope scope);
 
 /* A sentence that says that it has no effect; only if cli_has_no_effect(). */
 const char *cli_no_effect_text(const struct cli_known *known,
-			       enum np_scope scope, char *buf, size_t len);
+			       enum np_scope scope);
 
 /* "on other nodes of the same leaf switch" */
 const char *cli_scope_text(enum np_scope scope);
 
 /* Names of the flags NP_PRED_..., for programs: "beyond,partial". */
-const char *cli_flag_names(unsigned set, char *buf, size_t len);
+const char *cli_flag_names(unsigned set);
 
 /* Commands that measure what is missing; %s is the name of the application. */
 #define CLI_CALIBRATE "salloc -N8 --exclusive netprof calibrate"

@@ -162,15 +162,9 @@ static void warn_skipped(const char *line, void *arg)
 		fprintf(stderr, "netprof: further files were skipped, too\n");
 }
 
-const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
-			   size_t len)
+const char *cli_owner_name(enum np_store_owner owner, uid_t uid)
 {
-	char user[CLI_NUMBER_LEN];
-
-	snprintf(buf, len, "%s",
-		 owner == NP_STORE_PUBLISHED ? "published" :
-					       cli_user(uid, user));
-	return buf;
+	return owner == NP_STORE_PUBLISHED ? "published" : cli_user(uid);
 }
 
 /*
@@ -314,60 +308,54 @@ struct np_store_app *cli_list_apps(struct cli_store *store,
 	return apps;
 }
 
+#define NAMES_BYTES 256 /* of a list of names in an error */
+
 static const char none_yet[] = "; there are no profiles yet: sbatch "
 			       "--netprofile=NAME job.sh makes one";
 
 const char *cli_similar_apps(struct cli_store *store,
-			     const struct cli_options *options, const char *app,
-			     char *buf, size_t len)
+			     const struct cli_options *options, const char *app)
 {
 	size_t n_own, n;
 	struct np_store_app *apps = cli_list_apps(store, options, &n_own, &n);
 	const char **name = calloc(n + 1, sizeof(*name));
+	char *buf = cli_text_buffer();
 
 	for (size_t i = 0; name && i < n; i++)
 		name[i] = apps[i].name;
-	np_suggest(app, name, name ? n : 0, buf, len);
-	if (!n)
-		snprintf(buf, len, "%s", none_yet);
+	np_suggest(app, name, name ? n : 0, buf, NAMES_BYTES);
 	free(name);
 	free(apps);
-	return buf;
+	return n ? buf : none_yet;
 }
 
 /* A missing store is reported before the usage error. */
-const char *cli_known_apps(const struct cli_options *options, char *buf,
-			   size_t len)
+const char *cli_known_apps(const struct cli_options *options)
 {
+	char *buf = cli_text_buffer();
 	struct cli_store store;
 	struct np_store_app *apps;
 	size_t n_own, n;
 
-	buf[0] = '\0';
 	if (cli_store_open(&store) >= 0)
 		return buf;
 	apps = cli_list_apps(&store, options, &n_own, &n);
-	for (size_t i = 0; i < n && strlen(buf) + 80 < len; i++)
-		cli_appendf(buf, len, "%s%s", i ? ", " : "; there are ",
+	for (size_t i = 0; i < n && strlen(buf) + 80 < NAMES_BYTES; i++)
+		cli_appendf(buf, NAMES_BYTES, "%s%s", i ? ", " : "; there are ",
 			    apps[i].name);
-	if (!n)
-		cli_appendf(buf, len, "%s", none_yet);
 	free(apps);
 	cli_store_close(&store);
-	return buf;
+	return n ? buf : none_yet;
 }
 
-const char *cli_unmeasured(const struct cli_store *store, uid_t uid, char *buf,
-			   size_t len)
+const char *cli_unmeasured(const struct cli_store *store, uid_t uid)
 {
-	char path[PATH_MAX + 64];
+	const char *path = cli_text("%s/users/%u/" NP_LOG_NAME,
+				    np_store_dir(store->store), (unsigned)uid);
 
-	snprintf(path, sizeof(path), "%s/users/%u/" NP_LOG_NAME,
-		 np_store_dir(store->store), (unsigned)uid);
-	buf[0] = '\0';
-	if (!access(path, R_OK))
-		snprintf(buf, len, "; why steps were not measured: %s", path);
-	return buf;
+	return access(path, R_OK) ?
+		       "" :
+		       cli_text("; why steps were not measured: %s", path);
 }
 
 /*
@@ -377,18 +365,16 @@ const char *cli_unmeasured(const struct cli_store *store, uid_t uid, char *buf,
 static int fail_not_found(struct cli_store *store,
 			  const struct cli_options *options, const char *app)
 {
-	char similar[256], user[CLI_NUMBER_LEN], unmeasured[PATH_MAX + 96] = "";
+	const char *similar = cli_similar_apps(store, options, app);
+	bool none = !*similar || !strcmp(similar, none_yet);
 
-	cli_similar_apps(store, options, app, similar, sizeof(similar));
 	if (options->published)
 		return cli_fail("no published profile of \"%.64s\"%s", app,
 				similar);
-	if (!*similar || !strcmp(similar, none_yet))
-		cli_unmeasured(store, options->uid, unmeasured,
-			       sizeof(unmeasured));
 	return cli_fail("no profile of \"%.64s\", neither %s's own nor a "
 			"published one%s%s",
-			app, cli_user(options->uid, user), similar, unmeasured);
+			app, cli_user(options->uid), similar,
+			none ? cli_unmeasured(store, options->uid) : "");
 }
 
 /* An owner whose runs are all unusable does not hide the published profile. */
@@ -422,31 +408,26 @@ int cli_runs_find(struct cli_store *store, const struct cli_options *options,
 }
 
 /* Array tasks and components of heterogeneous jobs are named as in squeue. */
-const char *cli_run_id(const struct np_record *record, char *buf, size_t len)
+const char *cli_run_id(const struct np_record *record)
 {
-	char job[CLI_NUMBER_LEN];
-
 	if (record->array_job_id != NP_NO_VALUE &&
 	    record->array_task_id != NP_NO_VALUE)
-		snprintf(job, sizeof(job), "%u_%u",
-			 (unsigned)record->array_job_id,
-			 (unsigned)record->array_task_id);
-	else if (record->het_component != NP_NO_VALUE)
-		snprintf(job, sizeof(job), "%u+%u", record->job_id,
-			 (unsigned)record->het_component);
-	else
-		snprintf(job, sizeof(job), "%u", record->job_id);
-	snprintf(buf, len, "%s.%u", job, record->step_id);
-	return buf;
+		return cli_text("%u_%u.%u", (unsigned)record->array_job_id,
+				(unsigned)record->array_task_id,
+				record->step_id);
+	if (record->het_component != NP_NO_VALUE)
+		return cli_text("%u+%u.%u", record->job_id,
+				(unsigned)record->het_component,
+				record->step_id);
+	return cli_text("%u.%u", record->job_id, record->step_id);
 }
 
 /* "1234" matches all steps of job 1234, but not job 12345. */
 bool cli_run_is(const struct np_record *record, const char *run)
 {
 	size_t len = strlen(run);
-	char id[64];
+	const char *id = cli_run_id(record);
 
-	cli_run_id(record, id, sizeof(id));
 	return !strncmp(id, run, len) &&
 	       (!id[len] || (id[len] == '.' && !strchr(run, '.')));
 }
@@ -490,24 +471,23 @@ const char *cli_phase_name(enum np_phase_kind kind)
 	return names[kind];
 }
 
-bool cli_excluded_text(const struct np_run_summary *summary, char *buf,
-		       size_t len)
+const char *cli_excluded_text(const struct np_run_summary *summary)
 {
-	buf[0] = '\0';
+	char *buf = cli_text_buffer();
+
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
 		if (summary->count[use])
-			cli_appendf(buf, len, "%s%zu %s", *buf ? ", " : "",
-				    summary->count[use],
+			cli_appendf(buf, CLI_TEXT_BYTES, "%s%zu %s",
+				    *buf ? ", " : "", summary->count[use],
 				    np_run_use_words((enum np_run_use)use));
-	return *buf;
+	return buf;
 }
 
 /*
  * Rates, as in "12 ECN marks, 3.1 retries per second and node", or "no
  * congestion"; "" without counters.
  */
-static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
-				   size_t size)
+static const char *congestion_text(const struct np_sample_nic *nic)
 {
 	static const char *const names[NP_NIC_KINDS] = {
 		[NP_NIC_WAIT] = "ticks of waiting",
@@ -517,27 +497,27 @@ static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 		[NP_NIC_DISCARD] = "discards",
 		[NP_NIC_RETRY] = "retries",
 	};
+	char *buf = cli_text_buffer();
 	bool known = false;
 
-	*buf = '\0';
 	for (size_t k = 0; k < NP_NIC_KINDS; k++) {
 		if (!names[k] || isnan(nic->n[k]))
 			continue;
 		known = true;
 		if (nic->n[k] > 0)
-			cli_appendf(buf, size, "%s%.3g %s", *buf ? ", " : "",
-				    nic->n[k] / nic->node_sec, names[k]);
+			cli_appendf(buf, CLI_TEXT_BYTES, "%s%.3g %s",
+				    *buf ? ", " : "", nic->n[k] / nic->node_sec,
+				    names[k]);
 	}
-	if (known)
-		cli_appendf(buf, size, "%s",
-			    *buf ? " per second and node" : "no congestion");
-	return buf;
+	if (known && !*buf)
+		return "no congestion";
+	return known ? cli_text("%s per second and node", buf) : "";
 }
 
 void cli_print_rails(FILE *f, const struct np_record *record)
 {
 	const char *busiest = np_run_rail(record);
-	char line[1024] = "", sec[CLI_NUMBER_LEN];
+	char line[1024] = "";
 
 	for (size_t i = 0; busiest && i < record->n_leaves; i++) {
 		const char *rail = record->leaves[i].rail;
@@ -552,8 +532,7 @@ void cli_print_rails(FILE *f, const struct np_record *record)
 		moments = np_run_rail_latency(record, rail);
 		cli_appendf(line, sizeof(line), "%s%s: %s%s", *line ? ", " : "",
 			    rail,
-			    moments.n ? cli_sec(moments.mean, sec) :
-					"not measured",
+			    moments.n ? cli_sec(moments.mean) : "not measured",
 			    np_run_loads_rail(record, rail) ? "" :
 							      " (hardly used)");
 	}
@@ -566,13 +545,14 @@ void cli_print_rails(FILE *f, const struct np_record *record)
 
 void cli_print_adapters(FILE *f, const struct np_sample *sample)
 {
-	char line[2048] = "", counts[512];
+	char line[2048] = "";
 
 	for (size_t i = 0; i < sample->n_nics; i++) {
 		const struct np_sample_nic *nic = &sample->nic[i];
+		const char *counts = nic->node_sec > 0 ? congestion_text(nic) :
+							 "";
 
-		if (nic->node_sec > 0 &&
-		    *congestion_text(nic, counts, sizeof(counts)))
+		if (*counts)
 			cli_appendf(line, sizeof(line), "%s%s counted %s",
 				    *line ? "; " : "", nic->device, counts);
 	}
@@ -582,23 +562,19 @@ void cli_print_adapters(FILE *f, const struct np_sample *sample)
 /* ---- the verdict ---- */
 
 /* How the load varies over time, as the end of a sentence. */
-static void phases_text(const struct np_run_summary *profile, char *buf,
-			size_t len)
+static const char *phases_text(const struct np_run_summary *profile)
 {
 	switch (profile->phases.kind) {
 	case NP_PHASE_PHASES:
-		snprintf(buf, len, ", in phases (busy %.0f %% of the time)",
-			 100 * profile->phases.busy_share);
-		break;
+		return cli_text(", in phases (busy %.0f %% of the time)",
+				100 * profile->phases.busy_share);
 	case NP_PHASE_STEADY:
-		snprintf(buf, len, ", steadily");
-		break;
+		return ", steadily";
 	case NP_PHASE_UNKNOWN:
-		snprintf(buf, len,
-			 "; there are too few probes to tell whether steadily "
-			 "or in phases");
-		break;
+		return "; there are too few probes to tell whether steadily or "
+		       "in phases";
 	}
+	return "";
 }
 
 /*
@@ -624,12 +600,13 @@ static bool had_too_few_nodes(const struct np_run_summary *profile)
 }
 
 /* There are no usable latencies: say why the newest run has none. */
-static void describe_nothing_measured(const struct np_run_summary *profile,
-				      char *buf)
+static const char *
+describe_nothing_measured(const struct np_run_summary *profile)
 {
 	const struct np_record *record = profile->runs->run[0];
+	const char *app = profile->runs->app;
 	bool measured = np_run_latency(record).n > 0;
-	const char *why = NULL;
+	const char *why = NULL, *text;
 
 	if (measured)
 		why = np_run_use_words(profile->use[0]);
@@ -637,20 +614,18 @@ static void describe_nothing_measured(const struct np_run_summary *profile,
 		why = why_leaf_skipped(record);
 	if (!why && record->n_notes)
 		why = record->notes[record->n_notes - 1];
-	snprintf(buf, CLI_SENTENCE,
-		 "%s: no %slatencies yet. Newest run %u.%u: %s.",
-		 profile->runs->app, measured ? "usable " : "", record->job_id,
-		 record->step_id, why ? why : "no reason was recorded");
-	if (had_too_few_nodes(profile))
-		cli_appendf(buf, CLI_SENTENCE,
-			    " Two are needed: sbatch -N2 --switches=1 "
-			    "--netprofile=%s job.sh",
-			    profile->runs->app);
+	text = cli_text("%s: no %slatencies yet. Newest run %u.%u: %s.", app,
+			measured ? "usable " : "", record->job_id,
+			record->step_id, why ? why : "no reason was recorded");
+	return had_too_few_nodes(profile) ?
+		       cli_text("%s Two are needed: sbatch -N2 --switches=1 "
+				"--netprofile=%s job.sh",
+				text, app) :
+		       text;
 }
 
 /* The idle network is not known: say how to measure it. */
-static void describe_no_baseline(const struct np_run_summary *profile,
-				 char *buf)
+static const char *describe_no_baseline(const struct np_run_summary *profile)
 {
 	const char *cause = "no idle baseline for this fabric";
 
@@ -661,10 +636,9 @@ static void describe_no_baseline(const struct np_run_summary *profile,
 			"nodes sent too much";
 	else if (profile->idle.n_runs)
 		cause = "the idle baseline has too few probes";
-	snprintf(buf, CLI_SENTENCE,
-		 "%s: network use not known yet: %s. To measure "
-		 "one: " CLI_IDLE_COMMAND,
-		 profile->runs->app, cause);
+	return cli_text("%s: network use not known yet: %s. To measure "
+			"one: " CLI_IDLE_COMMAND,
+			profile->runs->app, cause);
 }
 
 /*
@@ -687,103 +661,95 @@ most_slowed_level(const struct np_run_summary *profile)
 	return most;
 }
 
+/* What is known, or how to learn it, about how it slows other nodes. */
+static const char *describe_impact(const struct np_run_summary *profile)
+{
+	const struct np_run_summary_level *most = most_slowed_level(profile);
+
+	if (most)
+		return cli_text("It slows load on other nodes by at most %s "
+				"(%s).",
+				cli_change(fmax(0, most->impact.mean)),
+				most->name);
+	if (profile->n_levels)
+		return cli_text("To measure how it slows load on other nodes: "
+				"sbatch --netprofile=%s --netprofile-calibrate "
+				"job.sh",
+				profile->runs->app);
+	/* describe_interference() names the command */
+	return "Runs under load measure how it slows other nodes.";
+}
+
 /*
  * More probes were delayed than the traffic of the nodes can delay. The load's
  * rounds can decide: they run on other nodes, where the program uses no
  * processors.
  */
-static void describe_too_little_traffic(const struct np_run_summary *profile,
-					char *buf)
+static const char *
+describe_too_little_traffic(const struct np_run_summary *profile)
 {
-	const struct np_run_summary_level *most = most_slowed_level(profile);
 	const struct np_verdict *verdict = &profile->verdict;
-	char per_sec[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN],
-		limit[CLI_NUMBER_LEN];
-	char of_level[CLI_NUMBER_LEN], slowed[CLI_NUMBER_LEN];
 
-	snprintf(buf, CLI_SENTENCE,
-		 "%s: network use not known yet: %s of its probes were "
-		 "delayed, but its traffic can delay %s at most: each measured "
-		 "node sent and received %s, %s of what a node does under load "
-		 "%s. Busy processors delay probes, too. ",
-		 profile->runs->app, cli_percent(verdict->delayed_share, share),
-		 cli_percent(verdict->traffic_share, limit),
-		 cli_rate(verdict->rate, per_sec),
-		 cli_percent(verdict->rate / (2 * profile->sent), of_level),
-		 profile->strongest);
-	if (most)
-		cli_appendf(buf, CLI_SENTENCE,
-			    "It slows load on other nodes by at most %s (%s).",
-			    cli_percent(fmax(0, most->impact.mean), slowed),
-			    most->name);
-	else if (profile->n_levels)
-		cli_appendf(
-			buf, CLI_SENTENCE,
-			"To measure how it slows load on other nodes: sbatch "
-			"--netprofile=%s --netprofile-calibrate job.sh",
-			profile->runs->app);
-	else /* describe_interference() names the command */
-		cli_appendf(
-			buf, CLI_SENTENCE,
-			"Runs under load measure how it slows other nodes.");
+	return cli_text(
+		"%s: network use not known yet: %s of its probes were "
+		"delayed, but its traffic can delay %s at most: each measured "
+		"node sent and received %s, %s of what a node does under load "
+		"%s. Busy processors delay probes, too. %s",
+		profile->runs->app, cli_percent(verdict->delayed_share),
+		cli_percent(verdict->traffic_share), cli_rate(verdict->rate),
+		cli_percent(verdict->rate / (2 * profile->sent)),
+		profile->strongest, describe_impact(profile));
 }
 
 /* The latencies contradict the byte counters of the nodes. */
-static void describe_contradiction(const struct np_run_summary *profile,
-				   char *buf)
+static const char *describe_contradiction(const struct np_run_summary *profile)
 {
 	const struct np_verdict *verdict = &profile->verdict;
-	char per_sec[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN];
 
-	cli_rate(verdict->rate, per_sec);
 	if (verdict->doubt == NP_DOUBT_TRAFFIC)
-		describe_too_little_traffic(profile, buf);
-	else if (verdict->doubt == NP_DOUBT_SILENT)
-		snprintf(buf, CLI_SENTENCE,
-			 "%s: network use not known yet: %s of its probes were "
-			 "delayed, but each measured node sent and received "
-			 "only %s. Something else delayed them, or the idle "
-			 "baseline is out of date. To measure a new "
-			 "one: " CLI_IDLE_COMMAND,
-			 profile->runs->app,
-			 cli_percent(verdict->delayed_share, share), per_sec);
-	else
-		snprintf(buf, CLI_SENTENCE,
-			 "%s: network use not known yet: each measured node "
-			 "sent and received %s, as much as its link carries, "
-			 "but no probes were delayed. The idle baseline is out "
-			 "of date. To measure a new one: " CLI_IDLE_COMMAND,
-			 profile->runs->app, per_sec);
+		return describe_too_little_traffic(profile);
+	if (verdict->doubt == NP_DOUBT_SILENT)
+		return cli_text(
+			"%s: network use not known yet: %s of its probes were "
+			"delayed, but each measured node sent and received "
+			"only %s. Something else delayed them, or the idle "
+			"baseline is out of date. To measure a new "
+			"one: " CLI_IDLE_COMMAND,
+			profile->runs->app, cli_percent(verdict->delayed_share),
+			cli_rate(verdict->rate));
+	return cli_text("%s: network use not known yet: each measured node "
+			"sent and received %s, as much as its link carries, "
+			"but no probes were delayed. The idle baseline is out "
+			"of date. To measure a new one: " CLI_IDLE_COMMAND,
+			profile->runs->app, cli_rate(verdict->rate));
 }
 
 /* The network use is not known: say why, and what to do about it. */
-static void describe_unknown(const struct np_run_summary *profile, char *buf)
+static const char *describe_unknown(const struct np_run_summary *profile)
 {
 	unsigned long long probes = profile->latency.moments.n;
+	const char *app = profile->runs->app;
 
 	if (profile->verdict.doubt == NP_DOUBT_BASELINE)
-		describe_no_baseline(profile, buf);
-	else if (profile->verdict.doubt != NP_DOUBT_PROBES)
-		describe_contradiction(profile, buf);
-	else if (profile->latency.n_runs)
-		snprintf(buf, CLI_SENTENCE,
-			 "%s: network use not known yet: %llu probe%s, %d are "
-			 "needed. Run it longer, or with "
-			 "--netprofile-period=20ms.",
-			 profile->runs->app, probes, cli_plural_s(probes),
-			 NP_VERDICT_PROBES);
-	else if (profile->n_levels)
-		snprintf(buf, CLI_SENTENCE,
-			 "%s was measured only under synthetic load. To learn "
-			 "how it uses the network, run it once without load: "
-			 "sbatch --netprofile=%s job.sh",
-			 profile->runs->app, profile->runs->app);
-	else
-		describe_nothing_measured(profile, buf);
+		return describe_no_baseline(profile);
+	if (profile->verdict.doubt != NP_DOUBT_PROBES)
+		return describe_contradiction(profile);
+	if (profile->latency.n_runs)
+		return cli_text("%s: network use not known yet: %llu probe%s, "
+				"%d are needed. Run it longer, or with "
+				"--netprofile-period=20ms.",
+				app, probes, cli_plural_s(probes),
+				NP_VERDICT_PROBES);
+	if (profile->n_levels)
+		return cli_text("%s was measured only under synthetic load. To "
+				"learn how it uses the network, run it once "
+				"without load: sbatch --netprofile=%s job.sh",
+				app, app);
+	return describe_nothing_measured(profile);
 }
 
 /* Sentence 0: how the application uses the network. */
-static void describe_use(const struct np_run_summary *profile, char *buf)
+static const char *describe_use(const struct np_run_summary *profile)
 {
 	static const char *const words[] = {
 		[NP_USE_LIGHT] = "uses the network lightly",
@@ -797,60 +763,51 @@ static void describe_use(const struct np_run_summary *profile, char *buf)
 		[NP_USE_HEAVY] = "seems to use the network heavily",
 		[NP_USE_SATURATED] = "seems to saturate the network",
 	};
-	char phases[128], per_sec[CLI_NUMBER_LEN];
 
 	/* The idle runs themselves were disturbed. */
-	if (profile->is_idle && profile->verdict.doubt == NP_DOUBT_BASELINE) {
-		snprintf(buf, CLI_SENTENCE,
-			 "idle: the network was not idle: each measured node "
-			 "sent and received %s.",
-			 cli_rate(profile->verdict.rate, per_sec));
-		return;
-	}
-	if (profile->verdict.use == NP_USE_UNKNOWN) {
-		describe_unknown(profile, buf);
-		return;
-	}
-	if (profile->is_idle) {
-		snprintf(buf, CLI_SENTENCE,
-			 "idle is the network at rest, the baseline of all "
-			 "other profiles.");
-		return;
-	}
-	phases_text(profile, phases, sizeof(phases));
-	snprintf(buf, CLI_SENTENCE, "%s %s%s.", profile->runs->app,
-		 (profile->verdict.guess ? guesses :
-					   words)[profile->verdict.use],
-		 phases);
+	if (profile->is_idle && profile->verdict.doubt == NP_DOUBT_BASELINE)
+		return cli_text("idle: the network was not idle: each measured "
+				"node sent and received %s.",
+				cli_rate(profile->verdict.rate));
+	if (profile->verdict.use == NP_USE_UNKNOWN)
+		return describe_unknown(profile);
+	if (profile->is_idle)
+		return "idle is the network at rest, the baseline of all other "
+		       "profiles.";
+	return cli_text("%s %s%s.", profile->runs->app,
+			(profile->verdict.guess ? guesses :
+						  words)[profile->verdict.use],
+			phases_text(profile));
 }
 
 /* Sentence 1: what makes the verdict less certain. */
-static void describe_reference(const struct np_run_summary *profile, char *buf)
+static const char *describe_reference(const struct np_run_summary *profile)
 {
 	const struct np_sample *idle = profile->is_idle ? &profile->latency :
 							  &profile->idle;
 	bool known = profile->verdict.use != NP_USE_UNKNOWN;
+	char *buf = cli_text_buffer();
 
-	buf[0] = '\0';
 	if (known && profile->verdict.guess && !profile->is_idle)
-		cli_appendf(buf, CLI_SENTENCE,
+		cli_appendf(buf, CLI_TEXT_BYTES,
 			    "Based on latencies alone: the traffic of its "
 			    "nodes was not counted. ");
 	if (known && idle->source == NP_SOURCE_QUIET)
-		cli_appendf(buf, CLI_SENTENCE,
+		cli_appendf(buf, CLI_TEXT_BYTES,
 			    "The idle baseline comes from quiet moments of "
 			    "flagged runs; " CLI_IDLE_COMMAND
 			    " measures a better one. ");
 	if (profile->latency.neighbours)
-		cli_appendf(buf, CLI_SENTENCE,
+		cli_appendf(buf, CLI_TEXT_BYTES,
 			    "Other jobs shared a leaf switch with every run "
 			    "and may have caused some of the delay. ");
 	if (profile->idle.neighbours)
-		cli_appendf(buf, CLI_SENTENCE,
+		cli_appendf(buf, CLI_TEXT_BYTES,
 			    "Other jobs shared a leaf switch with every idle "
 			    "run. ");
 	if (*buf)
 		buf[strlen(buf) - 1] = '\0';
+	return buf;
 }
 
 /* The level that slows the program most; NULL if no slowdown is known. */
@@ -869,70 +826,54 @@ worst_level(const struct np_run_summary *profile)
 	return worst;
 }
 
-/* The number of values behind the slowdown: "1 run", "3 intervals". */
-static const char *source_text(const struct np_run_summary_level *level,
-			       char buf[32])
-{
-	uint32_t n = level->slowdown.n;
-
-	snprintf(buf, 32, "%u %s%s", n,
-		 level->of_intervals ? "interval" : "run", cli_plural_s(n));
-	return buf;
-}
-
 /* Sentence 2: the worst slowdown under synthetic load. */
-static void describe_interference(const struct np_run_summary *profile,
-				  char *buf)
+static const char *describe_interference(const struct np_run_summary *profile)
 {
 	const struct np_run_summary_level *worst = worst_level(profile);
-	char change[CLI_NUMBER_LEN], source[32];
+	const char *source;
 
 	/* With too few nodes it cannot be measured under load either. */
 	if (profile->is_idle ||
 	    (!profile->n_levels && had_too_few_nodes(profile)))
-		buf[0] = '\0';
-	else if (!profile->n_levels)
-		snprintf(buf, CLI_SENTENCE,
-			 "Not measured under synthetic load yet. To measure: "
-			 "sbatch --netprofile=%s --netprofile-calibrate job.sh",
-			 profile->runs->app);
-	else if (!worst && profile->intervals.n_runs)
-		snprintf(buf, CLI_SENTENCE,
-			 "Its slowdown under synthetic load is not known yet: "
-			 "%s. Run it again, or for longer, with "
-			 "--netprofile-calibrate.",
-			 profile->intervals.verdict == NP_ONE_RUN_USABLE ?
-				 "no load has run in every phase of it" :
-				 np_one_run_words(profile->intervals.verdict));
-	else if (!worst)
-		snprintf(buf, CLI_SENTENCE,
-			 "Its slowdown under synthetic load is not known: "
-			 "there is no successful run without load of the same "
-			 "command, nodes and tasks.");
-	else if (worst->slowdown.mean < 0.02)
-		snprintf(buf, CLI_SENTENCE,
-			 "Synthetic load does not slow it: %s at most, under "
-			 "load %s (%s).",
-			 cli_change(worst->slowdown.mean, change), worst->name,
-			 source_text(worst, source));
-	else
-		snprintf(buf, CLI_SENTENCE,
-			 "Under synthetic load it ran up to %.0f %% longer "
-			 "(load %s, %s).",
-			 100 * worst->slowdown.mean, worst->name,
-			 source_text(worst, source));
+		return "";
+	if (!profile->n_levels)
+		return cli_text("Not measured under synthetic load yet. To "
+				"measure: sbatch --netprofile=%s "
+				"--netprofile-calibrate job.sh",
+				profile->runs->app);
+	if (!worst && profile->intervals.n_runs)
+		return cli_text(
+			"Its slowdown under synthetic load is not known yet: "
+			"%s. Run it again, or for longer, with "
+			"--netprofile-calibrate.",
+			profile->intervals.verdict == NP_ONE_RUN_USABLE ?
+				"no load has run in every phase of it" :
+				np_one_run_words(profile->intervals.verdict));
+	if (!worst)
+		return "Its slowdown under synthetic load is not known: there "
+		       "is no successful run without load of the same command, "
+		       "nodes and tasks.";
+	source = cli_text("%u %s%s", worst->slowdown.n,
+			  worst->of_intervals ? "interval" : "run",
+			  cli_plural_s(worst->slowdown.n));
+	if (worst->slowdown.mean < 0.02)
+		return cli_text(
+			"Synthetic load does not slow it: %s at most, under "
+			"load %s (%s).",
+			cli_change(worst->slowdown.mean), worst->name, source);
+	return cli_text("Under synthetic load it ran up to %.0f %% longer "
+			"(load %s, %s).",
+			100 * worst->slowdown.mean, worst->name, source);
 }
 
-const char *cli_verdict_text(const struct np_run_summary *profile, int i,
-			     char buf[CLI_SENTENCE])
+const char *cli_verdict_text(const struct np_run_summary *profile, int i)
 {
-	static void (*const describe[CLI_SENTENCES])(
-		const struct np_run_summary *profile, char *buf) = {
+	static const char *(*const describe[CLI_SENTENCES])(
+		const struct np_run_summary *profile) = {
 		describe_use,
 		describe_reference,
 		describe_interference,
 	};
 
-	describe[i](profile, buf);
-	return buf;
+	return describe[i](profile);
 }

@@ -69,25 +69,23 @@ int cli_runs_find(struct cli_store *store, const struct cli_options *options,
 
 /*
  * The end of the error for an unknown application: "; did you mean fft?", or
- * how to make a first profile if there is none. len: 256 is enough.
+ * how to make a first profile if there is none.
  */
 const char *cli_similar_apps(struct cli_store *store,
-			     const struct cli_options *options, const char *app,
-			     char *buf, size_t len);
+			     const struct cli_options *options,
+			     const char *app);
 
 /*
  * Where a user reads why flagged steps left no run, for the end of a message:
  * "; why steps were not measured: FILE", or "" if there is no such log.
  */
-const char *cli_unmeasured(const struct cli_store *store, uid_t uid, char *buf,
-			   size_t len);
+const char *cli_unmeasured(const struct cli_store *store, uid_t uid);
 
 /*
- * "; there are fft, halo, lammps", as many as fit into a line of len bytes, for
- * the error of a command that was called without an application.
+ * "; there are fft, halo, lammps", as many as fit into a few lines, for the
+ * error of a command that was called without an application.
  */
-const char *cli_known_apps(const struct cli_options *options, char *buf,
-			   size_t len);
+const char *cli_known_apps(const struct cli_options *options);
 
 /*
  * Load the runs of a known owner's application. Prints nothing but warnings
@@ -123,11 +121,10 @@ int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
 			uid_t uid, const char *app, struct np_runs *out);
 
 /* "alice" or "published" */
-const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
-			   size_t len);
+const char *cli_owner_name(enum np_store_owner owner, uid_t uid);
 
 /* "1234.0", "1234_7.0" of an array, "1234+1.0" of a heterogeneous job */
-const char *cli_run_id(const struct np_record *record, char *buf, size_t len);
+const char *cli_run_id(const struct np_record *record);
 
 /*
  * Whether `run` is the name that `netprof runs` prints for a run, or the id of
@@ -145,10 +142,8 @@ bool cli_run_is(const struct np_record *record, const char *run);
  * points of the reference, 2 its slowdown under synthetic load; "" if there is
  * nothing to say. Sentence i may be several sentences.
  */
-#define CLI_SENTENCE 640 /* bytes of one at most */
 #define CLI_SENTENCES 3
-const char *cli_verdict_text(const struct np_run_summary *profile, int i,
-			     char buf[CLI_SENTENCE]);
+const char *cli_verdict_text(const struct np_run_summary *profile, int i);
 
 /*
  * Largest difference of two mean run times that is still plausible by chance,
@@ -161,12 +156,8 @@ double cli_noise_limit(const struct np_mean *a, const struct np_mean *b);
 const char *cli_use_name(const struct np_run_summary *profile);
 /* "steady", "phases", "unknown" */
 const char *cli_phase_name(enum np_phase_kind kind);
-/*
- * "1 on another fabric, 2 failed": the excluded runs; "" if there are none.
- * Returns whether there are any.
- */
-bool cli_excluded_text(const struct np_run_summary *summary, char *buf,
-		       size_t len);
+/* "1 on another fabric, 2 failed": the excluded runs; "" if there are none. */
+const char *cli_excluded_text(const struct np_run_summary *summary);
 
 /*
  * Print the signs of congestion that the network adapters counted during the

@@ -166,58 +166,59 @@ void cli_recommend(const struct np_run_summary *profile,
 	find_measurement(profile, known, scope, out);
 }
 
-void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
-		    size_t len)
+const char *cli_avoid_text(const struct cli_recommendation *recommendation)
 {
 	const char *separator = "sharing a leaf switch with ";
 	size_t n = recommendation->n_avoid;
 	double limit_percent = 100 * recommendation->limit;
+	char *buf = cli_text_buffer();
 
-	buf[0] = '\0';
 	if (!n && recommendation->n_pairs)
-		cli_appendf(buf, len,
-			    "none: no application with a reliable prediction "
-			    "slows %s by more than %.0f %%.",
-			    recommendation->app, limit_percent);
+		return cli_text("none: no application with a reliable "
+				"prediction slows %s by more than %.0f %%.",
+				recommendation->app, limit_percent);
 	for (size_t i = 0; i < n; i++) {
 		const char *app = recommendation->pair[i].app;
 		bool is_itself = !strcmp(app, recommendation->app);
 
-		cli_appendf(buf, len, "%s%s%s%s", separator,
+		cli_appendf(buf, CLI_TEXT_BYTES, "%s%s%s%s", separator,
 			    is_itself ? "a second " : "", app,
 			    is_itself ? " job" : "");
 		separator = i + 2 < n ? ", " : " or ";
 	}
 	if (n)
-		cli_appendf(buf, len,
+		cli_appendf(buf, CLI_TEXT_BYTES,
 			    "%s slows %s by more than %.0f %%. To do so: "
 			    "sbatch --exclude=NODES.",
 			    n > 1 ? ": each" : ", which", recommendation->app,
 			    limit_percent);
+	return buf;
 }
 
-void cli_improve_text(const struct cli_recommendation *recommendation,
-		      char *buf, size_t len)
+const char *cli_improve_text(const struct cli_recommendation *recommendation)
 {
-	buf[0] = '\0';
-	if (*recommendation->command && !recommendation->verdict_names_command)
-		snprintf(buf, len, "%s (%s)", recommendation->command,
-			 recommendation->measurement);
+	return *recommendation->command &&
+			       !recommendation->verdict_names_command ?
+		       cli_text("%s (%s)", recommendation->command,
+				recommendation->measurement) :
+		       "";
 }
 
-void cli_pair_text(const struct cli_pair *pair, const char *subject,
-		   size_t columns, char *buf, size_t len)
+const char *cli_pair_text(const struct cli_pair *pair, const char *subject,
+			  size_t columns)
 {
+	const struct np_prediction *prediction = &pair->prediction;
 	bool is_itself = !strcmp(pair->app, subject);
-	char name[4 * NP_APP_MAX], change[CLI_NUMBER_LEN];
+	const char *slowdown = cli_text("%s%s%s %s%s",
+					is_itself ? "a second " : "",
+					cli_truncate(pair->app, columns),
+					is_itself ? " job" : "",
+					cli_change(prediction->slowdown),
+					is_uncertain(pair) ? "?" : "");
 
-	snprintf(buf, len, "%s%s%s %s%s", is_itself ? "a second " : "",
-		 cli_truncate(pair->app, columns, name, sizeof(name)),
-		 is_itself ? " job" : "",
-		 cli_change(pair->prediction.slowdown, change),
-		 is_uncertain(pair) ? "?" : "");
-	if (!isnan(pair->prediction.low))
-		cli_appendf(buf, len, " (%.0f to %.0f)",
-			    cli_whole_percent(pair->prediction.low),
-			    cli_whole_percent(pair->prediction.high));
+	return isnan(prediction->low) ?
+		       slowdown :
+		       cli_text("%s (%.0f to %.0f)", slowdown,
+				cli_whole_percent(prediction->low),
+				cli_whole_percent(prediction->high));
 }

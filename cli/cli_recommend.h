@@ -62,22 +62,19 @@ void cli_recommend(const struct np_run_summary *profile,
  * more than 10 %. ...", or that no application does; "" if there is no
  * prediction.
  */
-#define CLI_RECOMMENDATION_BYTES 1120 /* that buf needs, here and below */
-void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
-		    size_t len);
+const char *cli_avoid_text(const struct cli_recommendation *recommendation);
 
 /*
  * What improves the predictions: "sbatch ... (more runs of fft without load)";
  * "" if there is nothing to measure, or the verdict names the command.
  */
-void cli_improve_text(const struct cli_recommendation *recommendation,
-		      char *buf, size_t len);
+const char *cli_improve_text(const struct cli_recommendation *recommendation);
 
 /*
  * "fft +49 % (46 to 55)", or "a second fft job +51 % (47 to 54)" where fft is
  * subject, the application itself. Names are cut to this number of columns.
  */
-void cli_pair_text(const struct cli_pair *pair, const char *subject,
-		   size_t columns, char *buf, size_t len);
+const char *cli_pair_text(const struct cli_pair *pair, const char *subject,
+			  size_t columns);
 
 #endif

@@ -41,68 +41,54 @@ bool cli_state_stale(const struct np_state *state, double now)
 }
 
 /* Rounded to whole seconds. */
-const char *cli_age(double date, double now, char *buf, size_t len)
+const char *cli_age(double date, double now)
 {
-	char text[CLI_NUMBER_LEN];
-
 	if (date - now > SKEW_SEC)
-		snprintf(buf, len,
-			 "%s in the future: the clocks of the hosts differ",
-			 cli_sec(date - now, text));
-	else
-		snprintf(buf, len, "%s ago",
-			 cli_setting_sec(now > date ? round(now - date) : 0,
-					 text));
-	return buf;
+		return cli_text(
+			"%s in the future: the clocks of the hosts differ",
+			cli_sec(date - now));
+	return cli_text("%s ago",
+			cli_setting_sec(now > date ? round(now - date) : 0));
 }
 
 /* A stale state says nothing about the present, whatever its mode. */
 const char *cli_mode_text(const struct np_state *state, double now,
-			  bool enabled, char *buf, size_t len)
+			  bool enabled)
 {
-	char age[CLI_NUMBER_LEN], limit[CLI_NUMBER_LEN], hold[CLI_NUMBER_LEN];
-
-	if (cli_state_stale(state, now)) {
-		snprintf(buf, len,
-			 "Placement does not act: its last decision is %s old, "
-			 "more than %s. %s",
-			 cli_sec(now - state->date, age),
-			 cli_setting_sec(cli_state_limit(state), limit),
-			 enabled ? "Is slurmctld running? Try netprof check." :
-				   "It is off in netprof.conf.");
-	} else if (!strcmp(state->mode, "enforce")) {
-		snprintf(buf, len,
-			 "Placement enforces: jobs that would slow each other "
-			 "by more than %.0f %% are kept apart, and held for up "
-			 "to %s if necessary.",
-			 100 * state->max_slowdown,
-			 cli_setting_sec(state->max_hold_sec, hold));
-	} else if (!strcmp(state->mode, "prefer")) {
-		snprintf(buf, len,
-			 "Placement prefers: jobs that would slow each other "
-			 "by more than %.0f %% are kept apart if that delays "
-			 "none of them.",
-			 100 * state->max_slowdown);
-	} else if (!strcmp(state->mode, "advise")) {
-		snprintf(buf, len,
-			 "Placement advises: it reports what it would do and "
-			 "changes no job.");
-	} else if (!strcmp(state->mode, "off") || !*state->mode) {
-		snprintf(buf, len, "Placement is off.");
-	} else {
-		snprintf(buf, len, "Placement is in mode %.20s.", state->mode);
-	}
-	return buf;
+	if (cli_state_stale(state, now))
+		return cli_text(
+			"Placement does not act: its last decision is %s old, "
+			"more than %s. %s",
+			cli_sec(now - state->date),
+			cli_setting_sec(cli_state_limit(state)),
+			enabled ? "Is slurmctld running? Try netprof check." :
+				  "It is off in netprof.conf.");
+	if (!strcmp(state->mode, "enforce"))
+		return cli_text(
+			"Placement enforces: jobs that would slow each other "
+			"by more than %.0f %% are kept apart, and held for up "
+			"to %s if necessary.",
+			100 * state->max_slowdown,
+			cli_setting_sec(state->max_hold_sec));
+	if (!strcmp(state->mode, "prefer"))
+		return cli_text(
+			"Placement prefers: jobs that would slow each other "
+			"by more than %.0f %% are kept apart if that delays "
+			"none of them.",
+			100 * state->max_slowdown);
+	if (!strcmp(state->mode, "advise"))
+		return "Placement advises: it reports what it would do and "
+		       "changes no job.";
+	if (!strcmp(state->mode, "off") || !*state->mode)
+		return "Placement is off.";
+	return cli_text("Placement is in mode %.20s.", state->mode);
 }
 
-const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
-			 char buf[CLI_NUMBER_LEN])
+const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task)
 {
-	if (array && !cli_is_array_record(task))
-		snprintf(buf, CLI_NUMBER_LEN, "%u_%u", array, task);
-	else
-		snprintf(buf, CLI_NUMBER_LEN, "%u", id);
-	return buf;
+	return array && !cli_is_array_record(task) ?
+		       cli_text("%u_%u", array, task) :
+		       cli_text("%u", id);
 }
 
 const struct np_state_cause *cli_worst_cause(const struct np_state_job *job)
@@ -122,19 +108,16 @@ bool cli_is_own_victim(const struct np_state_job *job,
 }
 
 /* cli_user() gives a number for a user without a name; it is not repeated. */
-const char *cli_denied_text(const struct np_state_denial *denial, char *buf,
-			    size_t len)
+const char *cli_denied_text(const struct np_state_denial *denial)
 {
-	char user[CLI_NUMBER_LEN], name[CLI_NUMBER_LEN + 4] = "";
+	const char *user = cli_user(denial->uid);
+	bool has_name = *user < '0' || *user > '9';
 
-	cli_user(denial->uid, user);
-	if (*user < '0' || *user > '9')
-		snprintf(name, sizeof(name), " (%s)", user);
-	snprintf(buf, len,
-		 "uid %u%s may not use the profile name \"%s\" (%u job%s): %s",
-		 denial->uid, name, denial->app, denial->n_jobs,
-		 cli_plural_s(denial->n_jobs), denial->why);
-	return buf;
+	return cli_text("uid %u%s%s%s may not use the profile name \"%s\" (%u "
+			"job%s): %s",
+			denial->uid, has_name ? " (" : "", has_name ? user : "",
+			has_name ? ")" : "", denial->app, denial->n_jobs,
+			cli_plural_s(denial->n_jobs), denial->why);
 }
 
 const char *cli_app_name(const char *app)

@@ -13,15 +13,14 @@ double cli_now(void);
 bool cli_state_stale(const struct np_state *state, double now);
 
 /*
- * "Placement enforces: ..." or a warning that placement does not act, in buf of
- * len bytes. now: seconds since 1970. enabled: what np_place_conf_enabled()
- * says of this host.
+ * "Placement enforces: ..." or a warning that placement does not act. now:
+ * seconds since 1970. enabled: what np_place_conf_enabled() says of this host.
  */
 const char *cli_mode_text(const struct np_state *state, double now,
-			  bool enabled, char *buf, size_t len);
+			  bool enabled);
 
 /* "3 s ago"; "9.00 s in the future: the clocks of the hosts differ" */
-const char *cli_age(double date, double now, char *buf, size_t len);
+const char *cli_age(double date, double now);
 
 /*
  * Is it Slurm's record of all array tasks that have no record of their own?
@@ -33,8 +32,7 @@ static inline bool cli_is_array_record(uint32_t task)
 }
 
 /* "123", or "123_4" for an array task */
-const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
-			 char buf[CLI_NUMBER_LEN]);
+const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task);
 
 /* The worst cause, or NULL. */
 const struct np_state_cause *cli_worst_cause(const struct np_state_job *job);
@@ -44,8 +42,7 @@ bool cli_is_own_victim(const struct np_state_job *job,
 		       const struct np_state_cause *cause);
 
 /* "uid 1000 (bob) may not use the profile name "fft" (4 jobs): REASON" */
-const char *cli_denied_text(const struct np_state_denial *denial, char *buf,
-			    size_t len);
+const char *cli_denied_text(const struct np_state_denial *denial);
 
 /* "fft", or "-" if the application is not known */
 const char *cli_app_name(const char *app);

@@ -26,22 +26,42 @@
 
 #define LINE_BYTES 2048 /* of the longest text that is wrapped */
 
+char *cli_text_buffer(void)
+{
+	static char text[CLI_TEXTS][CLI_TEXT_BYTES];
+	static size_t next;
+	char *buf = text[next++ % CLI_TEXTS];
+
+	buf[0] = '\0';
+	return buf;
+}
+
+const char *cli_text(const char *format, ...)
+{
+	char *buf = cli_text_buffer();
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(buf, CLI_TEXT_BYTES, format, ap);
+	va_end(ap);
+	return buf;
+}
+
 /* ---- numbers, dates and users ---- */
 
 #define MIN_EXPONENT 1e7 /* numbers from this one on have an exponent */
 
 /* Format a number with three digits, or with all before the point if more. */
-static void three_digits(double value, char *buf, size_t len)
+static const char *three_digits(double value)
 {
+	if (value >= MIN_EXPONENT || isnan(value))
+		return cli_text("%.3g", value);
 	/* The limits allow for rounding: 9.996 is "10.0", not "10.00". */
-	if (value < MIN_EXPONENT)
-		snprintf(buf, len, "%.*f",
-			 value < 9.995 ? 2 :
-			 value < 99.95 ? 1 :
-					 0,
-			 value);
-	else
-		snprintf(buf, len, "%.3g", value);
+	return cli_text("%.*f",
+			value < 9.995 ? 2 :
+			value < 99.95 ? 1 :
+					0,
+			value);
 }
 
 int cli_utf8(void)
@@ -76,58 +96,48 @@ static const struct time_unit *unit_of(double sec)
 	return unit;
 }
 
-const char *cli_sec(double sec, char buf[CLI_NUMBER_LEN])
+const char *cli_sec(double sec)
 {
 	const struct time_unit *unit = unit_of(sec);
-	char number[CLI_NUMBER_LEN];
 
-	if (!(sec > 0))
-		return strcpy(buf, "0 s");
-	three_digits(sec / unit->sec, number, sizeof(number));
-	snprintf(buf, CLI_NUMBER_LEN, "%.20s %s", number,
-		 cli_utf8() ? unit->utf8 : unit->ascii);
-	return buf;
+	return sec > 0 ? cli_text("%s %s", three_digits(sec / unit->sec),
+				  cli_utf8() ? unit->utf8 : unit->ascii) :
+			 "0 s";
 }
 
 /* A lower end that two decimals would round to 0 keeps two digits. */
-const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER_LEN])
+const char *cli_sec_range(double low, double high)
 {
 	double in_unit = low / unit_of(high)->sec;
-	char to[CLI_NUMBER_LEN], from[CLI_NUMBER_LEN] = "0";
 
-	if (in_unit >= 0.01)
-		three_digits(in_unit, from, sizeof(from));
-	else if (in_unit > 0)
-		snprintf(from, sizeof(from), "%.2g", in_unit);
-	snprintf(buf, CLI_NUMBER_LEN, "%.8s to %.19s", from, cli_sec(high, to));
-	return buf;
+	return cli_text("%s to %s",
+			in_unit >= 0.01 ? three_digits(in_unit) :
+			in_unit > 0	? cli_text("%.2g", in_unit) :
+					  "0",
+			cli_sec(high));
 }
 
 /*
  * Trailing zeros are removed, and then a decimal point without digits after it.
  * A time that two decimals would round to 0 keeps three digits.
  */
-const char *cli_setting_sec(double sec, char buf[CLI_NUMBER_LEN])
+const char *cli_setting_sec(double sec)
 {
-	char *end, *unit;
+	const char *text = cli_sec(sec), *unit = strchr(text, ' ');
+	const char *end = unit;
 
-	if (sec > 0 && sec < 0.005e-9) {
-		snprintf(buf, CLI_NUMBER_LEN, "%.3g ns", 1e9 * sec);
-		return buf;
-	}
-	cli_sec(sec, buf);
-	unit = strchr(buf, ' ');
-	if (!unit || !strchr(buf, '.') || sec / 3600 >= MIN_EXPONENT)
-		return buf;
-	for (end = unit; end[-1] == '0'; end--)
-		;
+	if (sec > 0 && sec < 0.005e-9)
+		return cli_text("%.3g ns", 1e9 * sec);
+	if (!strchr(text, '.') || sec / 3600 >= MIN_EXPONENT)
+		return text;
+	while (end[-1] == '0')
+		end--;
 	end -= end[-1] == '.';
-	memmove(end, unit, strlen(unit) + 1);
-	return buf;
+	return cli_text("%.*s%s", (int)(end - text), text, unit);
 }
 
 /* Powers of two, because message sizes are chosen as such. */
-const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER_LEN])
+const char *cli_bytes(uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
 	uint64_t unit = 1;
@@ -140,15 +150,14 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER_LEN])
 		unit *= 1024;
 		i++;
 	}
-	snprintf(buf, CLI_NUMBER_LEN, "%.*f %s",
-		 i && bytes < 10 * unit - unit / 20 && bytes % unit ? 1 : 0,
-		 (double)bytes / (double)unit, units[i]);
-	return buf;
+	return cli_text("%.*f %s",
+			i && bytes < 10 * unit - unit / 20 && bytes % unit ? 1 :
+									     0,
+			(double)bytes / (double)unit, units[i]);
 }
 
 /* Format a rate in the unit in which it is below 1000. */
-static const char *format_rate(double rate, int digits,
-			       char buf[CLI_NUMBER_LEN])
+static const char *format_rate(double rate, int digits)
 {
 	static const char *const unit[] = { "B/s",  "kB/s", "MB/s", "GB/s",
 					    "TB/s", "PB/s", "EB/s" };
@@ -158,18 +167,17 @@ static const char *format_rate(double rate, int digits,
 		rate /= 1000;
 		i++;
 	}
-	snprintf(buf, CLI_NUMBER_LEN, "%.*g %s", digits, rate, unit[i]);
-	return buf;
+	return cli_text("%.*g %s", digits, rate, unit[i]);
 }
 
-const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER_LEN])
+const char *cli_rate(double bytes_per_sec)
 {
-	return format_rate(bytes_per_sec, 3, buf);
+	return format_rate(bytes_per_sec, 3);
 }
 
-const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER_LEN])
+const char *cli_setting_rate(double bytes_per_sec)
 {
-	return format_rate(bytes_per_sec, 4, buf);
+	return format_rate(bytes_per_sec, 4);
 }
 
 double cli_whole_percent(double fraction)
@@ -178,60 +186,57 @@ double cli_whole_percent(double fraction)
 }
 
 /* The share of a rare event keeps two digits after the point. */
-const char *cli_percent(double share, char buf[CLI_NUMBER_LEN])
+const char *cli_percent(double share)
 {
 	double percent = 100 * share;
 
 	if (percent <= 0)
-		return strcpy(buf, "0 %");
+		return "0 %";
 	if (percent < 0.005)
-		return strcpy(buf, "<0.01 %");
-	if (percent < MIN_EXPONENT)
-		snprintf(buf, CLI_NUMBER_LEN, "%.*f %%",
-			 percent < 0.995 ? 2 :
-			 percent < 9.95	 ? 1 :
-					   0,
-			 percent);
-	else
-		snprintf(buf, CLI_NUMBER_LEN, "%.3g %%", percent);
-	return buf;
+		return "<0.01 %";
+	if (percent >= MIN_EXPONENT || isnan(percent))
+		return cli_text("%.3g %%", percent);
+	return cli_text("%.*f %%",
+			percent < 0.995 ? 2 :
+			percent < 9.95	? 1 :
+					  0,
+			percent);
 }
 
 /* A change that is printed as zero has no sign. */
-const char *cli_change(double change, char buf[CLI_NUMBER_LEN])
+const char *cli_change(double change)
 {
 	double percent = 100 * change;
 
-	snprintf(buf, CLI_NUMBER_LEN,
-		 percent < MIN_EXPONENT ? "%+.0f %%" : "%+.3g %%",
-		 fabs(percent) < 0.5 ? 0.0 : percent);
-	return buf;
+	if (percent >= MIN_EXPONENT || isnan(percent))
+		return cli_text("%+.3g %%", percent);
+	return cli_text("%+.0f %%", fabs(percent) < 0.5 ? 0.0 : percent);
 }
 
 /*
  * Format a local time; "Unknown", as in sacct, for a date that is not set or
  * impossible.
  */
-static const char *format_date(const char *format, double date,
-			       char buf[CLI_NUMBER_LEN])
+static const char *format_date(const char *format, double date)
 {
 	time_t t = date > 0 && date < 1e12 ? (time_t)date : 0;
+	char *buf = cli_text_buffer();
 	struct tm tm;
 
-	if (!t || !localtime_r(&t, &tm) ||
-	    !strftime(buf, CLI_NUMBER_LEN, format, &tm))
-		strcpy(buf, "Unknown");
-	return buf;
+	return t && localtime_r(&t, &tm) &&
+			       strftime(buf, CLI_NUMBER_LEN, format, &tm) ?
+		       buf :
+		       "Unknown";
 }
 
-const char *cli_day(double date, char buf[CLI_NUMBER_LEN])
+const char *cli_day(double date)
 {
-	return format_date("%Y-%m-%d", date, buf);
+	return format_date("%Y-%m-%d", date);
 }
 
-const char *cli_date(double date, char buf[CLI_NUMBER_LEN])
+const char *cli_date(double date)
 {
-	return format_date("%Y-%m-%dT%H:%M:%S", date, buf);
+	return format_date("%Y-%m-%dT%H:%M:%S", date);
 }
 
 const char *cli_plural_s(size_t n)
@@ -243,7 +248,7 @@ const char *cli_plural_s(size_t n)
  * The last user is cached, because lists look up one user again and again, and
  * each lookup may go to a directory server.
  */
-const char *cli_user(uid_t uid, char buf[CLI_NUMBER_LEN])
+const char *cli_user(uid_t uid)
 {
 	static char name[CLI_NUMBER_LEN];
 	static uid_t cached_uid; /* of name */
@@ -257,7 +262,7 @@ const char *cli_user(uid_t uid, char buf[CLI_NUMBER_LEN])
 			snprintf(name, CLI_NUMBER_LEN, "%u", uid);
 		cached_uid = uid;
 	}
-	return strcpy(buf, name);
+	return cli_text("%s", name);
 }
 
 /* ---- lines and tables ---- */
@@ -330,11 +335,10 @@ int cli_widen(int width, const char *text)
 /* printf() would pad by bytes, but this pads by columns of the terminal. */
 void cli_print_left(FILE *f, const char *text, int width)
 {
-	char cut[4 * MAX_COLUMNS];
 	int padding;
 
 	if (cli_columns() != CLI_UNLIMITED)
-		text = cli_truncate(text, (size_t)width, cut, sizeof(cut));
+		text = cli_truncate(text, (size_t)width);
 	padding = width - (int)cli_width(text);
 	fprintf(f, "%s%*s", text, padding > 0 ? padding : 0, "");
 }
@@ -346,14 +350,10 @@ void cli_print_right(FILE *f, const char *text, int width)
 	fprintf(f, "%*s%s", padding > 0 ? padding : 0, "", text);
 }
 
-void cli_fprint_number(FILE *f,
-		       const char *(*format)(double value,
-					     char buf[CLI_NUMBER_LEN]),
+void cli_fprint_number(FILE *f, const char *(*format)(double value),
 		       double value, int width)
 {
-	char buf[CLI_NUMBER_LEN];
-
-	cli_print_right(f, isnan(value) ? "-" : format(value, buf), width);
+	cli_print_right(f, isnan(value) ? "-" : format(value), width);
 }
 
 void cli_print_sec(double sec, int width)
@@ -362,21 +362,18 @@ void cli_print_sec(double sec, int width)
 }
 
 /* The text is cut between characters, never within the bytes of one. */
-const char *cli_truncate(const char *text, size_t width, char *buf, size_t len)
+const char *cli_truncate(const char *text, size_t width)
 {
-	size_t i = 0, columns = 0,
-	       max = cli_width(text) > width ? width - 1 : width;
+	size_t i = 0, columns = 0;
 
-	for (; text[i] && i + 4 < len; i++) {
+	if (cli_width(text) <= width)
+		return text;
+	for (; text[i]; i++) {
 		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-		if (columns > max)
+		if (columns == width)
 			break;
-		buf[i] = text[i];
 	}
-	if (text[i])
-		buf[i++] = '~';
-	buf[i] = '\0';
-	return buf;
+	return cli_text("%.*s~", (int)i, text);
 }
 
 /* Whether the first word is a unit, as after "15.6 ". */

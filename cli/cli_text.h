@@ -1,8 +1,8 @@
 /*
  * Text output: numbers with units, dates, tables, and wrapped lines.
  *
- * Functions that return a text put it into the buffer of the caller and return
- * that buffer.
+ * Functions that return a text put it into one of CLI_TEXTS buffers, which they
+ * use in turn: a text is valid until CLI_TEXTS further ones have been made.
  */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
@@ -11,39 +11,47 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#define CLI_NUMBER_LEN 32 /* bytes of any number, date or user below */
-#define CLI_LINES 23	  /* a screen of 24 lines, minus the prompt */
+#define CLI_TEXTS 256
+#define CLI_TEXT_BYTES 4096 /* of any text: more is cut off */
+#define CLI_NUMBER_LEN 32   /* bytes of any number, date or user below */
+#define CLI_LINES 23	    /* a screen of 24 lines, minus the prompt */
+
+/* Format a text. */
+__attribute__((format(printf, 1, 2))) const char *cli_text(const char *format,
+							   ...);
+/* The next buffer, "", for a text that is made piece by piece. */
+char *cli_text_buffer(void);
 
 /* ---- numbers, dates and users ---- */
 
 /* "45.1 us", "1.20 ms", "2.50 h": three digits; "0 s" if not above 0. */
-const char *cli_sec(double sec, char buf[CLI_NUMBER_LEN]);
+const char *cli_sec(double sec);
 /* "9.92 to 15.6 min": both ends in the unit of the upper one. */
-const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER_LEN]);
+const char *cli_sec_range(double low, double high);
 /* A setting, without trailing zeros: "20 ms" */
-const char *cli_setting_sec(double sec, char buf[CLI_NUMBER_LEN]);
+const char *cli_setting_sec(double sec);
 /* "1 KiB", "8.7 MiB", "31 GiB", "100 B" */
-const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER_LEN]);
+const char *cli_bytes(uint64_t bytes);
 /* "10 GB/s", "593 MB/s": three digits. */
-const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER_LEN]);
+const char *cli_rate(double bytes_per_sec);
 /* A setting, with four digits. */
-const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER_LEN]);
+const char *cli_setting_rate(double bytes_per_sec);
 /* A fraction in whole percent, for "%.0f", which would print -0.3 as "-0". */
 double cli_whole_percent(double fraction);
 /* A share 0 .. 1: "61 %", "0.12 %", "<0.01 %" */
-const char *cli_percent(double share, char buf[CLI_NUMBER_LEN]);
+const char *cli_percent(double share);
 /* A relative change, at least -1: "+41 %" */
-const char *cli_change(double change, char buf[CLI_NUMBER_LEN]);
+const char *cli_change(double change);
 /*
  * Local time of a date in seconds since 1970: "2024-06-12", and
  * "2024-06-12T14:03:05" as in sacct; "Unknown" if date is 0 or impossible.
  */
-const char *cli_day(double date, char buf[CLI_NUMBER_LEN]);
-const char *cli_date(double date, char buf[CLI_NUMBER_LEN]);
+const char *cli_day(double date);
+const char *cli_date(double date);
 /* The plural ending of a noun: "" for 1, as in "1 run", and otherwise "s". */
 const char *cli_plural_s(size_t n);
 /* Name of a user, or the number if there is no name that fits. */
-const char *cli_user(uid_t uid, char buf[CLI_NUMBER_LEN]);
+const char *cli_user(uid_t uid);
 
 /* ---- lines and tables ---- */
 
@@ -114,15 +122,13 @@ void cli_print_right(FILE *f, const char *text, int width);
  * Print format(value), right-aligned; "-" if value is NaN. cli_print_number()
  * and cli_print_sec() print to standard output.
  */
-void cli_fprint_number(FILE *f,
-		       const char *(*format)(double value,
-					     char buf[CLI_NUMBER_LEN]),
+void cli_fprint_number(FILE *f, const char *(*format)(double value),
 		       double value, int width);
 #define cli_print_number(...) cli_fprint_number(stdout, __VA_ARGS__)
 void cli_print_sec(double sec, int width);
 
 /* Cut a word to at most width columns; a cut one ends in "~". */
-const char *cli_truncate(const char *text, size_t width, char *buf, size_t len);
+const char *cli_truncate(const char *text, size_t width);
 
 /* Whether the terminal's character set is UTF-8. */
 int cli_utf8(void);

@@ -538,7 +538,6 @@ static void put_case(json_object *list, const struct selected_case *selected,
 	const struct np_program *app = selected->set->app;
 	const struct np_prediction *prediction = &run->out[selected->row];
 	json_object *object = cli_append_object(list), *co;
-	char flags[256];
 
 	cli_put_text(object, "set", selected->set->name);
 	cli_put_text(object, "model", run->name);
@@ -550,8 +549,7 @@ static void put_case(json_object *list, const struct selected_case *selected,
 	cli_put_real(object, "predicted", prediction->slowdown);
 	cli_put_real(object, "low", prediction->low);
 	cli_put_real(object, "high", prediction->high);
-	cli_put_text(object, "flags",
-		     cli_flag_names(prediction->flags, flags, sizeof(flags)));
+	cli_put_text(object, "flags", cli_flag_names(prediction->flags));
 }
 
 static void put_cases(json_object *in, const struct accuracy_file *file)

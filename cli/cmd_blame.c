@@ -21,8 +21,7 @@
 #include "cli_state.h"
 #include "np_job_cost.h"
 
-#define MAX_ROWS 15    /* of each table in text output */
-#define NAME_BYTES 256 /* of a leaf switch or a node */
+#define MAX_ROWS 15 /* of each table in text output */
 #define GAUGE_NAME_BYTES 128
 /*
  * Users can invent any number of job names, and a monitoring system would have
@@ -49,7 +48,6 @@ static void print_pairs(const struct np_acct *acct,
 {
 	size_t shown = at_most(MAX_ROWS, costs->n_pairs);
 	int width = cli_name_column(23, 2);
-	char text[CLI_BLAME_APP_BYTES];
 
 	if (!costs->n_pairs)
 		return;
@@ -57,23 +55,23 @@ static void print_pairs(const struct np_acct *acct,
 		const struct np_job_cost_pair *pair = &costs->pair[i];
 
 		width = cli_widen(width,
-				  cli_blame_app(acct, pair->user, pair->name,
-						text, sizeof(text)));
+				  cli_blame_app(acct, pair->user, pair->name));
 		width = cli_widen(width, cli_blame_app(acct, pair->by_user,
-						       pair->by_name, text,
-						       sizeof(text)));
+						       pair->by_name));
 	}
 	cli_heading("%-*s %-*s%6s%12s  %s", width, "Slowed", width, "By",
 		    "Runs", "Node-hours", "90 % interval");
 	for (size_t i = 0; i < shown; i++) {
 		const struct np_job_cost_pair *pair = &costs->pair[i];
 
-		cli_blame_app(acct, pair->user, pair->name, text, sizeof(text));
-		cli_print_left(stdout, text, width);
+		cli_print_left(stdout,
+			       cli_blame_app(acct, pair->user, pair->name),
+			       width);
 		putchar(' ');
-		cli_blame_app(acct, pair->by_user, pair->by_name, text,
-			      sizeof(text));
-		cli_print_left(stdout, text, width);
+		cli_print_left(stdout,
+			       cli_blame_app(acct, pair->by_user,
+					     pair->by_name),
+			       width);
 		printf("%6u%12.1f  %.1f to %.1f\n", pair->runs,
 		       pair->node_hours.mean, pair->node_hours.low,
 		       pair->node_hours.high);
@@ -92,21 +90,18 @@ static void print_leaves(const struct np_acct *acct,
 {
 	size_t shown = at_most(MAX_ROWS, costs->n_leaves);
 	int width = cli_name_column(40, 1);
-	char text[NAME_BYTES];
 
 	if (!costs->n_leaves || acct->one_leaf)
 		return;
 	for (size_t i = 0; i < shown; i++)
-		width = cli_widen(width, np_acct_leaf(acct, costs->leaf[i].leaf,
-						      text, sizeof(text)));
+		width = cli_widen(width,
+				  cli_acct_leaf(acct, costs->leaf[i].leaf));
 	cli_heading("%-*s%12s  %s", width, "Leaf switch", "Node-hours",
 		    "90 % interval");
 	for (size_t i = 0; i < shown; i++) {
 		const struct np_blame_range *range = &costs->leaf[i].node_hours;
 
-		cli_print_left(stdout,
-			       np_acct_leaf(acct, costs->leaf[i].leaf, text,
-					    sizeof(text)),
+		cli_print_left(stdout, cli_acct_leaf(acct, costs->leaf[i].leaf),
 			       width);
 		printf("%12.1f  %.1f to %.1f\n", range->mean, range->low,
 		       range->high);
@@ -119,26 +114,23 @@ static void print_nodes(const struct np_acct *acct,
 {
 	size_t shown = at_most(MAX_ROWS, costs->n_nodes);
 	int width = cli_name_column(16, 1);
-	char text[NAME_BYTES];
 
 	if (!costs->n_nodes)
 		return;
 	for (size_t i = 0; i < shown; i++)
-		width = cli_widen(width, np_acct_node(acct, costs->node[i].node,
-						      text, sizeof(text)));
+		width = cli_widen(width,
+				  cli_acct_node(acct, costs->node[i].node));
 	cli_heading("%-*s%6s%12s  %-16s%8s  %s", width, "Node", "Runs",
 		    "Node-hours", "95 % interval", "Slower", "95 % interval");
 	for (size_t i = 0; i < shown; i++) {
 		const struct np_job_cost_node *node = &costs->node[i];
 
-		cli_print_left(stdout,
-			       np_acct_node(acct, node->node, text,
-					    sizeof(text)),
-			       width);
+		cli_print_left(stdout, cli_acct_node(acct, node->node), width);
 		printf("%6u%12.1f  ", node->runs, node->node_hours.mean);
-		snprintf(text, sizeof(text), "%.1f to %.1f",
-			 node->node_hours.low, node->node_hours.high);
-		cli_print_left(stdout, text, 16);
+		cli_print_left(stdout,
+			       cli_text("%.1f to %.1f", node->node_hours.low,
+					node->node_hours.high),
+			       16);
 		printf("%6.1f %%  %.1f to %.1f %%\n",
 		       100 * node->excess_time.mean,
 		       100 * node->excess_time.low,
@@ -150,10 +142,7 @@ static void print_nodes(const struct np_acct *acct,
 static int print_text(const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
-	char text[128];
-
-	cli_printf(CLI_BOLD, 0, "%s",
-		   cli_blame_verdict(costs, text, sizeof(text)));
+	cli_printf(CLI_BOLD, 0, "%s", cli_blame_verdict(costs));
 	cli_print_labelled(stdout, "Compared",
 			   "%zu of %zu completed jobs, in %zu group%s of at "
 			   "least %d comparable runs",
@@ -195,17 +184,15 @@ static void add_pairs(json_object *parent, const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
 	json_object *list = cli_put_array(parent, "pairs");
-	char text[CLI_BLAME_APP_BYTES];
 
 	for (size_t i = 0; i < costs->n_pairs; i++) {
 		const struct np_job_cost_pair *pair = &costs->pair[i];
 		json_object *object = cli_append_object(list);
 
-		cli_blame_app(acct, pair->user, pair->name, text, sizeof(text));
-		cli_put_text(object, "slowed", text);
-		cli_blame_app(acct, pair->by_user, pair->by_name, text,
-			      sizeof(text));
-		cli_put_text(object, "by", text);
+		cli_put_text(object, "slowed",
+			     cli_blame_app(acct, pair->user, pair->name));
+		cli_put_text(object, "by",
+			     cli_blame_app(acct, pair->by_user, pair->by_name));
 		cli_put_count(object, "runs", pair->runs);
 		cli_put_range(object, "node_hours", &pair->node_hours);
 	}
@@ -216,13 +203,11 @@ static void add_leaves_and_nodes(json_object *parent,
 				 const struct np_job_cost *costs)
 {
 	json_object *list = cli_put_array(parent, "leaves"), *object;
-	char text[NAME_BYTES];
 
 	for (size_t i = 0; i < costs->n_leaves; i++) {
 		object = cli_append_object(list);
 		cli_put_text(object, "leaf",
-			     np_acct_leaf(acct, costs->leaf[i].leaf, text,
-					  sizeof(text)));
+			     cli_acct_leaf(acct, costs->leaf[i].leaf));
 		cli_put_range(object, "node_hours", &costs->leaf[i].node_hours);
 	}
 	list = cli_put_array(parent, "nodes");
@@ -230,9 +215,7 @@ static void add_leaves_and_nodes(json_object *parent,
 		const struct np_job_cost_node *node = &costs->node[i];
 
 		object = cli_append_object(list);
-		cli_put_text(object, "node",
-			     np_acct_node(acct, node->node, text,
-					  sizeof(text)));
+		cli_put_text(object, "node", cli_acct_node(acct, node->node));
 		cli_put_count(object, "runs", node->runs);
 		cli_put_range(object, "slower", &node->excess_time);
 		cli_put_range(object, "node_hours", &node->node_hours);
@@ -331,19 +314,17 @@ static void print_pair_gauges(FILE *out, const struct np_acct *acct,
 	};
 	static const char *const labels[] = { "slowed", "by" };
 	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_pairs);
-	char slowed[CLI_BLAME_APP_BYTES], by[CLI_BLAME_APP_BYTES];
 	char name[GAUGE_NAME_BYTES];
 
 	begin_family(out, &family, part, name);
 	for (size_t i = 0; i < shown; i++) {
 		const struct np_job_cost_pair *pair = &costs->pair[i];
+		const char *const values[] = {
+			cli_blame_app(acct, pair->user, pair->name),
+			cli_blame_app(acct, pair->by_user, pair->by_name),
+		};
 
-		cli_blame_app(acct, pair->user, pair->name, slowed,
-			      sizeof(slowed));
-		cli_blame_app(acct, pair->by_user, pair->by_name, by,
-			      sizeof(by));
-		cli_gauge_put_two(out, name, labels,
-				  (const char *[]){ slowed, by },
+		cli_gauge_put_two(out, name, labels, values,
 				  get_part(&pair->node_hours, part));
 	}
 }
@@ -357,13 +338,12 @@ static void print_leaf_gauges(FILE *out, const struct np_acct *acct,
 		"Node-hours that jobs on a leaf switch lost to others", 90
 	};
 	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_leaves);
-	char leaf[NAME_BYTES], name[GAUGE_NAME_BYTES];
+	char name[GAUGE_NAME_BYTES];
 
 	begin_family(out, &family, part, name);
 	for (size_t i = 0; i < shown; i++)
 		cli_gauge_put(out, name, "leaf",
-			      np_acct_leaf(acct, costs->leaf[i].leaf, leaf,
-					   sizeof(leaf)),
+			      cli_acct_leaf(acct, costs->leaf[i].leaf),
 			      get_part(&costs->leaf[i].node_hours, part));
 }
 
@@ -383,19 +363,17 @@ static void print_node_gauges(FILE *out, const struct np_acct *acct,
 		95
 	};
 	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_nodes);
-	char node[NAME_BYTES], name[GAUGE_NAME_BYTES];
+	char name[GAUGE_NAME_BYTES];
 
 	begin_family(out, &cost, part, name);
 	for (size_t i = 0; i < shown; i++)
 		cli_gauge_put(out, name, "node",
-			      np_acct_node(acct, costs->node[i].node, node,
-					   sizeof(node)),
+			      cli_acct_node(acct, costs->node[i].node),
 			      get_part(&costs->node[i].node_hours, part));
 	begin_family(out, &excess_time, part, name);
 	for (size_t i = 0; i < shown; i++)
 		cli_gauge_put(out, name, "node",
-			      np_acct_node(acct, costs->node[i].node, node,
-					   sizeof(node)),
+			      cli_acct_node(acct, costs->node[i].node),
 			      get_part(&costs->node[i].excess_time, part));
 }
 

@@ -126,6 +126,7 @@ static void side_release(struct side *side)
 /* ---- conditions of a run ---- */
 
 #define CONDITION_LEN 256
+#define LINE 2048
 
 /*
  * The number of other jobs on its leaf switches, and the largest share of its
@@ -151,18 +152,14 @@ static size_t neighbours_of(const struct np_record *record,
 	return jobs;
 }
 
-static void say_neighbours(const struct np_record *record, char *buf,
-			   size_t len)
+static const char *say_neighbours(const struct np_record *record)
 {
-	char text[CLI_NUMBER_LEN];
 	double share;
 	size_t jobs = neighbours_of(record, &share);
 
-	if (!jobs)
-		snprintf(buf, len, "none");
-	else
-		snprintf(buf, len, "%zu, %s of its time", jobs,
-			 cli_percent(share, text));
+	return jobs ? cli_text("%zu, %s of its time", jobs,
+			       cli_percent(share)) :
+		      "none";
 }
 
 static json_object *put_neighbours(const struct np_record *record)
@@ -175,9 +172,9 @@ static json_object *put_neighbours(const struct np_record *record)
 	return j;
 }
 
-static void say_level(const struct np_record *record, char *buf, size_t len)
+static const char *say_level(const struct np_record *record)
 {
-	snprintf(buf, len, "%s", record->level ? record->level->name : "none");
+	return record->level ? record->level->name : "none";
 }
 
 static json_object *put_level(const struct np_record *record)
@@ -186,9 +183,9 @@ static json_object *put_level(const struct np_record *record)
 			       NULL;
 }
 
-static void say_suspended(const struct np_record *record, char *buf, size_t len)
+static const char *say_suspended(const struct np_record *record)
 {
-	snprintf(buf, len, "%s", record->suspended ? "yes" : "no");
+	return record->suspended ? "yes" : "no";
 }
 
 static json_object *put_suspended(const struct np_record *record)
@@ -196,9 +193,9 @@ static json_object *put_suspended(const struct np_record *record)
 	return json_object_new_boolean(record->suspended);
 }
 
-static void say_n_nodes(const struct np_record *record, char *buf, size_t len)
+static const char *say_n_nodes(const struct np_record *record)
 {
-	snprintf(buf, len, "%u", record->n_nodes);
+	return cli_text("%u", record->n_nodes);
 }
 
 static json_object *put_n_nodes(const struct np_record *record)
@@ -206,9 +203,9 @@ static json_object *put_n_nodes(const struct np_record *record)
 	return json_object_new_uint64(record->n_nodes);
 }
 
-static void say_n_tasks(const struct np_record *record, char *buf, size_t len)
+static const char *say_n_tasks(const struct np_record *record)
 {
-	snprintf(buf, len, "%u", record->n_tasks);
+	return cli_text("%u", record->n_tasks);
 }
 
 static json_object *put_n_tasks(const struct np_record *record)
@@ -216,23 +213,22 @@ static json_object *put_n_tasks(const struct np_record *record)
 	return json_object_new_uint64(record->n_tasks);
 }
 
-static void say_leaves(const struct np_record *record, char *buf, size_t len)
+static const char *say_leaves(const struct np_record *record)
 {
-	buf[0] = '\0';
+	char *buf = cli_text_buffer();
+
 	for (size_t i = 0; i < record->n_leaves; i++)
-		cli_appendf(buf, len, "%s%s", *buf ? "," : "",
+		cli_appendf(buf, CLI_TEXT_BYTES, "%s%s", *buf ? "," : "",
 			    record->leaves[i].name);
+	return buf;
 }
 
 /* The exit code, or why there is none. */
-static void say_state(const struct np_record *record, char *buf, size_t len)
+static const char *say_state(const struct np_record *record)
 {
-	if (record->exit_code == NP_NO_VALUE)
-		snprintf(buf, len, "%s",
-			 record->state == NP_RUN_RUNNING ? "not ended" :
-							   "not known");
-	else
-		snprintf(buf, len, "%ld", record->exit_code);
+	if (record->exit_code != NP_NO_VALUE)
+		return cli_text("%ld", record->exit_code);
+	return record->state == NP_RUN_RUNNING ? "not ended" : "not known";
 }
 
 static json_object *put_exit_code(const struct np_record *record)
@@ -247,7 +243,7 @@ static json_object *put_exit_code(const struct np_record *record)
 /* A condition that is a text for programs, too, has no put(). */
 static const struct condition {
 	const char *key, *label, *words; /* for programs, tables, sentences */
-	void (*say)(const struct np_record *r, char *buf, size_t len);
+	const char *(*say)(const struct np_record *r);
 	json_object *(*put)(const struct np_record *r);
 	size_t text; /* say NULL: offset of a text of the record */
 } recorded[] = {
@@ -282,13 +278,11 @@ static void condition_of_run(const struct np_record *record,
 			     const struct condition *condition,
 			     char buf[CONDITION_LEN])
 {
-	const char *text;
+	const char *text = condition->say ?
+				   condition->say(record) :
+				   *(char *const *)((const char *)record +
+						    condition->text);
 
-	if (condition->say) {
-		condition->say(record, buf, CONDITION_LEN);
-		return;
-	}
-	text = *(char *const *)((const char *)record + condition->text);
 	snprintf(buf, CONDITION_LEN, "%s", text ? text : "");
 }
 
@@ -398,19 +392,15 @@ static bool same_application(const struct comparison *comparison)
 }
 
 /* "fft alone (60.0 s, 2 runs)" */
-static void say_side(const struct side *side, char *buf, size_t len)
+static const char *say_side(const struct side *side)
 {
-	char sec[CLI_NUMBER_LEN];
+	const char *sec = cli_sec(side->run_sec.mean);
 
-	snprintf(buf, len, "%s%s (%s", side->name,
-		 side->run	       ? "" :
-		 side->with_neighbours ? " with neighbours" :
-					 " alone",
-		 cli_sec(side->run_sec.mean, sec));
-	if (!side->run)
-		cli_appendf(buf, len, ", %u run%s", side->run_sec.n,
-			    cli_plural_s(side->run_sec.n));
-	cli_appendf(buf, len, ")");
+	if (side->run)
+		return cli_text("%s (%s)", side->name, sec);
+	return cli_text("%s %s (%s, %u run%s)", side->name,
+			side->with_neighbours ? "with neighbours" : "alone",
+			sec, side->run_sec.n, cli_plural_s(side->run_sec.n));
 }
 
 /*
@@ -418,34 +408,27 @@ static void say_side(const struct side *side, char *buf, size_t len)
  * Differences below CLI_MIN_NOISE are called equal, and those within twice
  * the error of both means chance.
  */
-static void say_slower(const struct side *slow, const struct side *fast,
-		       char *buf, size_t len)
+static const char *say_slower(const struct side *slow, const struct side *fast)
 {
 	double d = slow->run_sec.mean / fast->run_sec.mean - 1;
-	char other[NAME_LEN + 64], sec[CLI_NUMBER_LEN], how[64];
+	bool longer = d >= CLI_MIN_NOISE;
+	bool chance = d < cli_noise_limit(&slow->run_sec, &fast->run_sec);
 
-	say_side(fast, other, sizeof(other));
-	if (d < CLI_MIN_NOISE)
-		snprintf(how, sizeof(how), "as long as");
-	else
-		snprintf(how, sizeof(how), "%.0f %% longer than", 100 * d);
-	snprintf(buf, len, "%s took %s, %s %s%s.", slow->name,
-		 cli_sec(slow->run_sec.mean, sec), how, other,
-		 d >= CLI_MIN_NOISE && d < cli_noise_limit(&slow->run_sec,
-							   &fast->run_sec) ?
-			 ", which may be chance" :
-			 "");
+	return cli_text("%s took %s, %s %s%s.", slow->name,
+			cli_sec(slow->run_sec.mean),
+			longer ? cli_text("%.0f %% longer than", 100 * d) :
+				 "as long as",
+			say_side(fast),
+			longer && chance ? ", which may be chance" : "");
 }
 
 /*
  * Which application uses the network most: the one with the largest share of
  * delayed probes.
  */
-static void say_heaviest(const struct comparison *comparison, char *buf,
-			 size_t len)
+static const char *say_heaviest(const struct comparison *comparison)
 {
 	const struct side *most = NULL;
-	char share[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < comparison->n; i++) {
 		const struct side *side = &comparison->side[i];
@@ -456,29 +439,21 @@ static void say_heaviest(const struct comparison *comparison, char *buf,
 			most = side;
 	}
 	if (!most)
-		snprintf(
-			buf, len,
-			"How these applications use the network is not known.");
-	else
-		snprintf(buf, len,
-			 "Of these applications, %s uses the network most: %s "
-			 "of probes were delayed.",
-			 most->name,
-			 cli_percent(most->profile.verdict.delayed_share,
-				     share));
+		return "How these applications use the network is not known.";
+	return cli_text("Of these applications, %s uses the network most: %s "
+			"of probes were delayed.",
+			most->name,
+			cli_percent(most->profile.verdict.delayed_share));
 }
 
 /* The first line: which is slower, or uses the network more. */
-static void say_verdict(const struct comparison *comparison, char *buf,
-			size_t len)
+static const char *say_verdict(const struct comparison *comparison)
 {
 	const struct side *slow = NULL, *fast = NULL;
 	size_t known = 0;
 
-	if (!same_application(comparison)) {
-		say_heaviest(comparison, buf, len);
-		return;
-	}
+	if (!same_application(comparison))
+		return say_heaviest(comparison);
 	for (size_t i = 0; i < comparison->n; i++) {
 		const struct side *side = &comparison->side[i];
 
@@ -491,40 +466,33 @@ static void say_verdict(const struct comparison *comparison, char *buf,
 			fast = side;
 	}
 	if (known < 2)
-		snprintf(buf, len,
-			 "The run times of %s cannot be compared: fewer than "
-			 "two are known.",
-			 comparison->side[0].runs.app);
-	else
-		say_slower(slow, fast, buf, len);
+		return cli_text("The run times of %s cannot be compared: fewer "
+				"than two are known.",
+				comparison->side[0].runs.app);
+	return say_slower(slow, fast);
 }
 
 /* The second line: the conditions that differ. */
-static void say_differences(const struct comparison *comparison, char *buf,
-			    size_t len)
+static const char *say_differences(const struct comparison *comparison)
 {
 	const struct side *empty = side_without_runs(comparison);
+	char list[LINE] = "";
 
-	buf[0] = '\0';
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
 		if (condition_differs(comparison, &recorded[i]))
-			cli_appendf(
-				buf, len, "%s%s",
-				*buf ? ", " : "Different: ", recorded[i].words);
-	if (*buf)
-		cli_appendf(buf, len, ".");
-	else if (empty)
-		snprintf(buf, len,
-			 "The conditions cannot be compared: %s has no run "
-			 "without load of which the time counts.",
-			 empty->name);
-	else
-		snprintf(buf, len, "No recorded condition differs.");
+			cli_appendf(list, sizeof(list), "%s%s",
+				    *list ? ", " : "", recorded[i].words);
+	if (*list)
+		return cli_text("Different: %s.", list);
+	if (empty)
+		return cli_text("The conditions cannot be compared: %s has no "
+				"run without load of which the time counts.",
+				empty->name);
+	return "No recorded condition differs.";
 }
 
 /* ---- text output ---- */
 
-#define LINE 2048
 #define LABEL 18	/* width of the row labels, in columns */
 #define LEAST_COLUMN 20 /* width of a side, in columns */
 
@@ -566,25 +534,27 @@ static const char *const labels[N_ROWS] = {
 };
 
 /* Only to the minute, which is enough to find a run and fits into a column. */
-static void say_start(const struct side *side, char *buf)
+static const char *say_start(const struct side *side)
 {
 	double first, last;
+	const char *date;
 
 	date_range(side, &first, &last);
-	if (first > 0)
-		cli_date(first, buf);
-	if (strlen(buf) == strlen("2024-06-12T14:03:05"))
-		buf[strlen("2024-06-12T14:03")] = '\0';
+	if (!(first > 0))
+		return "";
+	date = cli_date(first);
+	return strlen(date) == strlen("2024-06-12T14:03:05") ?
+		       cli_text("%.*s", (int)strlen("2024-06-12T14:03"), date) :
+		       date;
 }
 
 /* Only if it differs from the first start. */
-static void say_last(const struct side *side, char *buf)
+static const char *say_last(const struct side *side)
 {
 	double first, last;
 
 	date_range(side, &first, &last);
-	if (last > first)
-		cli_day(last, buf);
+	return last > first ? cli_day(last) : "";
 }
 
 /* The duration in a row; NaN: the row has none, or it is unknown. */
@@ -607,28 +577,22 @@ static double row_sec(const struct side *side, int row)
 }
 
 /* The text of one cell; "" if it is empty. */
-static const char *cell(const struct side *side, int row,
-			char buf[CLI_NUMBER_LEN])
+static const char *cell(const struct side *side, int row)
 {
 	const struct np_verdict *verdict = &side->profile.verdict;
 	double sec = row_sec(side, row);
 
-	buf[0] = '\0';
 	if (!isnan(sec))
-		cli_sec(sec, buf);
-	else if (row == RANGE && side->run_sec.n > 1)
-		cli_sec_range(side->shortest_sec, side->longest_sec, buf);
-	else if (row == RUNS)
-		snprintf(buf, CLI_NUMBER_LEN, "%u", side->run_sec.n);
-	else if (row == DELAYED && verdict->against)
-		cli_percent(verdict->delayed_share, buf);
-	else if (row == LOAD && verdict->against)
-		snprintf(buf, CLI_NUMBER_LEN, "%.2f", verdict->utilisation);
-	else if (row == START)
-		say_start(side, buf);
-	else if (row == TO)
-		say_last(side, buf);
-	return buf;
+		return cli_sec(sec);
+	if (row == RANGE && side->run_sec.n > 1)
+		return cli_sec_range(side->shortest_sec, side->longest_sec);
+	if (row == RUNS)
+		return cli_text("%u", side->run_sec.n);
+	if (row == DELAYED && verdict->against)
+		return cli_percent(verdict->delayed_share);
+	if (row == LOAD && verdict->against)
+		return cli_text("%.2f", verdict->utilisation);
+	return row == START ? say_start(side) : row == TO ? say_last(side) : "";
 }
 
 /* The sides [from, to) that fit next to each other. */
@@ -640,10 +604,7 @@ struct block {
 /* A star marks a row whose values differ between the sides. */
 static void begin_row(const char *label, bool differs)
 {
-	char text[2 * LABEL];
-
-	snprintf(text, sizeof(text), "%s%s", label, differs ? " *" : "");
-	printf("%-*s", LABEL, text);
+	printf("%-*s", LABEL, cli_text("%s%s", label, differs ? " *" : ""));
 }
 
 /*
@@ -652,14 +613,11 @@ static void begin_row(const char *label, bool differs)
  */
 static void put_cell(const struct block *block, size_t i, const char *text)
 {
-	char cut[4 * CONDITION_LEN];
-	size_t width;
+	const char *cut =
+		cli_truncate(*text ? text : "-", (size_t)block->width - 1);
+	int padding = block->width - (int)cli_width(cut);
 
-	cli_truncate(*text ? text : "-", (size_t)block->width - 1, cut,
-		     sizeof(cut));
-	width = cli_width(cut);
-	printf("%s%*s", cut, i + 1 < block->to ? block->width - (int)width : 0,
-	       "");
+	printf("%s%*s", cut, i + 1 < block->to ? padding : 0, "");
 	if (i + 1 == block->to)
 		putchar('\n');
 }
@@ -706,10 +664,8 @@ static void put_same(const struct comparison *comparison)
 static bool any_cell(const struct comparison *comparison,
 		     const struct block *block, int row)
 {
-	char text[CLI_NUMBER_LEN];
-
 	for (size_t i = block->from; i < block->to; i++)
-		if (*cell(&comparison->side[i], row, text))
+		if (*cell(&comparison->side[i], row))
 			return true;
 	return false;
 }
@@ -721,8 +677,6 @@ static bool any_cell(const struct comparison *comparison,
 static void put_block(const struct comparison *comparison,
 		      const struct block *block)
 {
-	char text[CLI_NUMBER_LEN];
-
 	printf("\n%s", cli_colour(CLI_BOLD));
 	begin_row("", false);
 	for (size_t i = block->from; i < block->to; i++)
@@ -733,8 +687,7 @@ static void put_block(const struct comparison *comparison,
 			continue;
 		begin_row(labels[row], false);
 		for (size_t i = block->from; i < block->to; i++)
-			put_cell(block, i,
-				 cell(&comparison->side[i], row, text));
+			put_cell(block, i, cell(&comparison->side[i], row));
 	}
 	put_conditions(comparison, block);
 }
@@ -784,15 +737,11 @@ static int print_text(const struct comparison *comparison)
 	size_t room = columns / LEAST_COLUMN;
 	size_t shown = comparison->n < room ? comparison->n : room;
 	struct block block = { .width = (int)(columns / shown) };
-	char line[LINE];
 
 	if (cli_columns() == CLI_UNLIMITED)
 		block.width = widest_cell(comparison) + 2;
-
-	say_verdict(comparison, line, sizeof(line));
-	cli_printf(CLI_BOLD, 0, "%s", line);
-	say_differences(comparison, line, sizeof(line));
-	cli_wrap(stdout, line, 0);
+	cli_printf(CLI_BOLD, 0, "%s", say_verdict(comparison));
+	cli_wrap(stdout, say_differences(comparison), 0);
 	refer_to_explain(comparison);
 	for (block.from = 0; block.from < comparison->n;
 	     block.from = block.to) {
@@ -917,10 +866,8 @@ static int print_data(const struct comparison *comparison,
 		      enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
-	char verdict[2048];
 
-	say_verdict(comparison, verdict, sizeof(verdict));
-	cli_put_text(j, "verdict", verdict);
+	cli_put_text(j, "verdict", say_verdict(comparison));
 	list = cli_put_array(j, "different");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
 		if (condition_differs(comparison, &recorded[i]))
@@ -940,7 +887,6 @@ static int print_data(const struct comparison *comparison,
 static int find_run(struct side *side, const char *run)
 {
 	const struct np_runs *runs = &side->found;
-	char id[64], other[64];
 
 	for (size_t i = 0; i < runs->n; i++) {
 		if (!cli_run_is(runs->run[i], run))
@@ -949,9 +895,8 @@ static int find_run(struct side *side, const char *run)
 			return cli_fail(
 				"job %.64s of %s has several steps; name one "
 				"of them, such as %s or %s",
-				run, runs->app,
-				cli_run_id(runs->run[i], id, sizeof(id)),
-				cli_run_id(side->run, other, sizeof(other)));
+				run, runs->app, cli_run_id(runs->run[i]),
+				cli_run_id(side->run));
 		side->run = runs->run[i];
 	}
 	return side->run ? -1 :
@@ -989,7 +934,7 @@ static int add_side(struct comparison *comparison, struct cli_store *store,
 {
 	size_t len = strcspn(word, ":");
 	struct side *side = &comparison->side[comparison->n];
-	char app[NP_APP_MAX + 2], id[48] = "";
+	char app[NP_APP_MAX + 2];
 	int rc;
 
 	/* A name that is too long is cut, but still too long to be accepted. */
@@ -1002,10 +947,8 @@ static int add_side(struct comparison *comparison, struct cli_store *store,
 		rc = find_run(side, word + len + 1);
 	else if (newest)
 		rc = find_newest(side);
-	if (side->run)
-		cli_run_id(side->run, id, sizeof(id));
-	snprintf(side->name, sizeof(side->name), "%s%s%s", app, *id ? ":" : "",
-		 id);
+	snprintf(side->name, sizeof(side->name), "%s%s%s", app,
+		 side->run ? ":" : "", side->run ? cli_run_id(side->run) : "");
 	return rc;
 }
 

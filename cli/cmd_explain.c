@@ -208,15 +208,15 @@ static int find_known(struct explanation *explanation, struct cli_store *store,
  */
 static void note_excluded(struct np_err *note, size_t n_unknown, size_t n_more)
 {
-	char unknown[64] = "", more[96] = "";
+	const char *unknown = "", *more = "";
 
 	if (n_unknown)
-		snprintf(unknown, sizeof(unknown), "%zu without a profile",
-			 n_unknown);
+		unknown = cli_text("%zu without a profile", n_unknown);
 	if (n_more)
-		snprintf(more, sizeof(more),
-			 "%s%zu beyond the %d that a prediction can have",
-			 n_unknown ? " and " : "", n_more, CLI_PREDICT_MAX_CO);
+		more = cli_text("%s%zu beyond the %d that a prediction can "
+				"have",
+				n_unknown ? " and " : "", n_more,
+				CLI_PREDICT_MAX_CO);
 	if (n_unknown || n_more)
 		np_errf(note, 0, "%s%s %s not included", unknown, more,
 			n_unknown + n_more == 1 ? "is" : "are");
@@ -443,8 +443,7 @@ static int find_past_neighbours(struct explanation *explanation)
 
 /* ---- text output ---- */
 
-#define LINE_BYTES 1536 /* of the longest text that is printed */
-#define MAX_ROWS 40	/* of neighbours */
+#define MAX_ROWS 40 /* of neighbours */
 
 /* The state for programs; "measured": only run records are left. */
 static const char *state_of(const struct explanation *explanation)
@@ -461,23 +460,19 @@ static const char *state_of(const struct explanation *explanation)
 /* Warn if the last decision is too old to be in force. */
 static void print_stale(const struct explanation *explanation)
 {
-	char line[LINE_BYTES];
-
 	if (cli_state_stale(&explanation->state, explanation->now))
 		cli_printf(CLI_RED, 0, "%s",
 			   cli_mode_text(&explanation->state, explanation->now,
-					 true, line, sizeof(line)));
+					 true));
 }
 
 /* How long placement held the job. For a pending job the decision has this. */
 static void print_held(double held_sec)
 {
-	char held[CLI_NUMBER_LEN];
-
 	if (held_sec >= 1)
 		cli_print_labelled(stdout, "Held",
 				   "for %s by placement before it started",
-				   cli_setting_sec(held_sec, held));
+				   cli_setting_sec(held_sec));
 }
 
 /* A leaf switch that is closed to the job, and the job that is the reason. */
@@ -485,10 +480,10 @@ static void cause_row(const struct explanation *explanation,
 		      const struct np_state_cause *cause, int leaf_width,
 		      int app_width)
 {
-	char victim[CLI_NUMBER_LEN] = "this one";
+	const char *victim = cli_is_own_victim(explanation->job, cause) ?
+				     "this one" :
+				     cli_text("%u", cause->victim);
 
-	if (!cli_is_own_victim(explanation->job, cause))
-		snprintf(victim, sizeof(victim), "%u", cause->victim);
 	cli_print_left(stdout, cause->leaf, leaf_width);
 	printf(" %-10u ", cause->other);
 	cli_print_left(stdout, cli_app_name(cause->other_app), app_width);
@@ -543,6 +538,12 @@ static void print_causes(const struct explanation *explanation)
 		printf("%zu more\n", others);
 }
 
+/* "Job 17 (fft)" */
+static const char *job_text(const char *id, const char *app)
+{
+	return *app ? cli_text("Job %s (%s)", id, app) : cli_text("Job %s", id);
+}
+
 /*
  * The first line: held, restricted, unrestricted or ignored; "would be" if this
  * is only advice.
@@ -550,30 +551,28 @@ static void print_causes(const struct explanation *explanation)
 static void print_decision(const struct explanation *explanation)
 {
 	const struct np_state_job *job = explanation->job;
-	char id[CLI_NUMBER_LEN], who[160], date[CLI_NUMBER_LEN];
+	const char *who = job_text(cli_job_name(job->id, job->array, job->task),
+				   job->app);
 
-	snprintf(who, sizeof(who), "Job %s%s%s%s ",
-		 cli_job_name(job->id, job->array, job->task, id),
-		 *job->app ? " (" : "", job->app, *job->app ? ")" : "");
 	if (!strcmp(job->action, "held"))
 		cli_printf(CLI_BOLD, 0,
-			   "%s%s held by placement, for now until %s, so that "
+			   "%s %s held by placement, for now until %s, so that "
 			   "it does not share a leaf switch with a job that it "
 			   "conflicts with.",
 			   who, job->applied ? "is" : "would be",
-			   cli_date(job->until, date));
+			   cli_date(job->until));
 	else if (!strcmp(job->action, "restricted"))
-		cli_printf(CLI_BOLD, 0, "%s%s only on %s.", who,
+		cli_printf(CLI_BOLD, 0, "%s %s only on %s.", who,
 			   job->applied ? "may run" : "would be allowed to run",
 			   job->leaves);
 	else if (!strcmp(job->action, "unrestricted"))
 		cli_printf(CLI_BOLD, 0,
-			   "%smay run anywhere: it waits for Slurm, not for "
+			   "%s may run anywhere: it waits for Slurm, not for "
 			   "placement (squeue shows why).",
 			   who);
 	else
 		cli_printf(CLI_BOLD, 0,
-			   "%sis ignored by placement: it waits for Slurm "
+			   "%s is ignored by placement: it waits for Slurm "
 			   "(squeue shows why).",
 			   who);
 }
@@ -599,13 +598,12 @@ static void print_unknown(const struct explanation *explanation)
 	const struct np_state_job *job = explanation->job;
 	const struct np_state_denial *denial =
 		find_denial(&explanation->state, job);
-	char line[LINE_BYTES];
 
 	if (job->known)
 		return;
 	if (denial)
 		cli_print_labelled(stdout, "Unknown", "%s",
-				   cli_denied_text(denial, line, sizeof(line)));
+				   cli_denied_text(denial));
 	else if (job->n_nodes == 1)
 		cli_print_labelled(stdout, "Unknown", "%s", one_node);
 	else if (!*job->app)
@@ -635,23 +633,20 @@ static int print_pending(const struct explanation *explanation)
 }
 
 /* "Job 17 (fft) runs on leaf0 (4 nodes)" */
-static void format_where(const char *id, const char *app, const char *verb,
-			 const char *leaves, uint32_t n_nodes, char *buf)
+static const char *where_text(const char *id, const char *app, const char *verb,
+			      const char *leaves, uint32_t n_nodes)
 {
-	snprintf(buf, LINE_BYTES, "Job %s%s%s%s %s on %.512s%s%u node%s%s", id,
-		 *app ? " (" : "", app, *app ? ")" : "", verb, leaves,
-		 *leaves ? " (" : "", n_nodes, cli_plural_s(n_nodes),
-		 *leaves ? ")" : "");
+	return cli_text("%s %s on %.512s%s%u node%s%s", job_text(id, app), verb,
+			leaves, *leaves ? " (" : "", n_nodes,
+			cli_plural_s(n_nodes), *leaves ? ")" : "");
 }
 
 /* The overlap is only known for jobs that have ended. */
 static void neighbour_row(const struct neighbour *neighbour, bool ended,
 			  int app_width, int leaves_width)
 {
-	char id[CLI_NUMBER_LEN];
-
-	printf("%-11s ", cli_job_name(neighbour->id, neighbour->array,
-				      neighbour->task, id));
+	printf("%-11s ",
+	       cli_job_name(neighbour->id, neighbour->array, neighbour->task));
 	cli_print_left(stdout, cli_app_name(neighbour->app), app_width);
 	putchar(' ');
 	cli_print_left(stdout, *neighbour->leaves ? neighbour->leaves : "-",
@@ -699,7 +694,6 @@ static void print_neighbours(const struct explanation *explanation, bool ended)
 static void print_prediction(const struct explanation *explanation)
 {
 	const char *why = explanation->not_predicted.text;
-	char by[CLI_NUMBER_LEN];
 
 	if (!explanation->n_neighbours)
 		cli_print_labelled(stdout, "Predicted",
@@ -708,7 +702,7 @@ static void print_prediction(const struct explanation *explanation)
 	else if (!isnan(explanation->slowdown))
 		cli_print_labelled(stdout, "Predicted",
 				   "%s by its neighbours together%s%s",
-				   cli_change(explanation->slowdown, by),
+				   cli_change(explanation->slowdown),
 				   *why ? "; " : "", why);
 	else
 		cli_print_labelled(stdout, "Predicted", "not possible: %s",
@@ -723,24 +717,20 @@ static void print_costliest(const struct explanation *explanation)
 {
 	const char *app = explanation->job ? explanation->job->app :
 					     explanation->accounting.app;
-	char id[CLI_NUMBER_LEN], sec[CLI_NUMBER_LEN], part[96];
+	const char *part;
 	double share;
 	const struct neighbour *neighbour = costliest(explanation, &share);
 
 	if (!neighbour)
 		return;
-	if (explanation->job)
-		snprintf(part, sizeof(part), "+%.0f %% by this one alone",
-			 100 * share);
-	else
-		snprintf(part, sizeof(part),
-			 "%.0f percentage points, in an overlap of %s",
-			 100 * share, cli_sec(neighbour->overlap_sec, sec));
+	part = explanation->job ?
+		       cli_text("+%.0f %% by this one alone", 100 * share) :
+		       cli_text("%.0f percentage points, in an overlap of %s",
+				100 * share, cli_sec(neighbour->overlap_sec));
 	cli_print_labelled(
 		stdout, "Costliest",
 		"%s (%s) on %.64s: %s; for details: netprof predict %s %s",
-		cli_job_name(neighbour->id, neighbour->array, neighbour->task,
-			     id),
+		cli_job_name(neighbour->id, neighbour->array, neighbour->task),
 		neighbour->app, neighbour->leaves, part, app, neighbour->app);
 }
 
@@ -748,12 +738,11 @@ static void print_costliest(const struct explanation *explanation)
 static int print_running(const struct explanation *explanation)
 {
 	const struct np_state_job *job = explanation->job;
-	char where[LINE_BYTES], id[CLI_NUMBER_LEN], since[CLI_NUMBER_LEN];
 
-	format_where(cli_job_name(job->id, job->array, job->task, id), job->app,
-		     "runs", job->leaves, job->n_nodes, where);
-	cli_printf(CLI_BOLD, 0, "%s, since %s.", where,
-		   cli_date(job->start, since));
+	cli_printf(CLI_BOLD, 0, "%s, since %s.",
+		   where_text(cli_job_name(job->id, job->array, job->task),
+			      job->app, "runs", job->leaves, job->n_nodes),
+		   cli_date(job->start));
 	print_stale(explanation);
 	print_held(job->held_sec);
 	print_unknown(explanation);
@@ -771,33 +760,29 @@ static void print_step(const struct explanation *explanation,
 		       const struct measured_step *step)
 {
 	const struct np_record *record = step->run;
-	char line[LINE_BYTES], label[CLI_NUMBER_LEN];
+	const char *line;
 	struct np_sample sample = { NULL };
 
 	if (record->state != NP_RUN_COMPLETE)
-		snprintf(line, sizeof(line),
-			 "It is still running, or its end was not recorded: "
-			 "there is no run time to compare.");
+		line = "It is still running, or its end was not recorded: "
+		       "there is no run time to compare.";
 	else if (record->exit_code)
-		snprintf(line, sizeof(line),
-			 "It failed, so its run time cannot be compared.");
+		line = "It failed, so its run time cannot be compared.";
 	else if (record->suspended)
-		snprintf(line, sizeof(line),
-			 "Its job was suspended, so its run time cannot be "
-			 "compared.");
+		line = "Its job was suspended, so its run time cannot be "
+		       "compared.";
 	else if (record->level)
-		snprintf(line, sizeof(line),
-			 "It ran under load level %s, which slows it on "
-			 "purpose.",
-			 record->level->name);
+		line = cli_text("It ran under load level %s, which slows it on "
+				"purpose.",
+				record->level->name);
 	else
-		cli_run_time_text(np_record_run_sec(record), &step->alone,
-				  isnan(explanation->slowdown) ?
-					  NULL :
-					  &explanation->slowdown,
-				  line, sizeof(line));
-	snprintf(label, sizeof(label), "Step %u", record->step_id);
-	cli_print_labelled(stdout, label, "%s", line);
+		line = cli_run_time_text(np_record_run_sec(record),
+					 &step->alone,
+					 isnan(explanation->slowdown) ?
+						 NULL :
+						 &explanation->slowdown);
+	cli_print_labelled(stdout, cli_text("Step %u", record->step_id), "%s",
+			   line);
 	cli_print_rails(stdout, record);
 	if (!np_sample_add(&sample, record))
 		cli_print_adapters(stdout, &sample);
@@ -808,15 +793,13 @@ static void print_step(const struct explanation *explanation,
 static void print_ended_job(const struct explanation *explanation)
 {
 	const struct np_accounting_record *record = &explanation->accounting;
-	char where[LINE_BYTES], id[CLI_NUMBER_LEN], from[CLI_NUMBER_LEN],
-		took[CLI_NUMBER_LEN];
 
-	format_where(cli_job_name(record->id, record->array, record->task, id),
-		     record->app, "ran", record->leaves, record->n_nodes,
-		     where);
-	cli_printf(CLI_BOLD, 0, "%s, for %s from %s.", where,
-		   cli_sec(record->end - record->start, took),
-		   cli_date(record->start, from));
+	cli_printf(
+		CLI_BOLD, 0, "%s, for %s from %s.",
+		where_text(cli_job_name(record->id, record->array,
+					record->task),
+			   record->app, "ran", record->leaves, record->n_nodes),
+		cli_sec(record->end - record->start), cli_date(record->start));
 	print_held(record->held_sec);
 }
 
@@ -824,14 +807,13 @@ static void print_ended_job(const struct explanation *explanation)
 static void print_recorded(const struct explanation *explanation)
 {
 	const struct np_record *record = explanation->measured[0].run;
-	char from[CLI_NUMBER_LEN];
 
 	cli_printf(CLI_BOLD, 0,
 		   "Job %s (%s) ran on %.512s, from %s; placement has no "
 		   "record of it.",
 		   explanation->word, record->app,
 		   record->nodes ? record->nodes : "unknown nodes",
-		   cli_date(record->start, from));
+		   cli_date(record->start));
 }
 
 /*
@@ -873,17 +855,16 @@ static void print_agreement(const struct explanation *explanation)
 {
 	static const char *const word[] = { "less than", "which agrees with",
 					    "more than" };
-	char sec[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN];
 	struct agreement agreement;
 
 	if (!find_agreement(explanation, &agreement))
 		return;
-	cli_print_labelled(
-		stdout, "Profiles",
-		"predict %s, %s the %s that the run times above "
-		"attribute to the network",
-		cli_sec(agreement.predicted_sec, sec), word[agreement.is],
-		cli_sec_range(agreement.low_sec, agreement.high_sec, range));
+	cli_print_labelled(stdout, "Profiles",
+			   "predict %s, %s the %s that the run times above "
+			   "attribute to the network",
+			   cli_sec(agreement.predicted_sec), word[agreement.is],
+			   cli_sec_range(agreement.low_sec,
+					 agreement.high_sec));
 }
 
 /*
@@ -891,8 +872,6 @@ static void print_agreement(const struct explanation *explanation)
  */
 static int print_ended(const struct explanation *explanation)
 {
-	char by[CLI_NUMBER_LEN];
-
 	if (explanation->have_record)
 		print_ended_job(explanation);
 	else
@@ -912,7 +891,7 @@ static int print_ended(const struct explanation *explanation)
 	if (!isnan(explanation->slowdown) && explanation->n_neighbours) {
 		cli_print_labelled(stdout, "Predicted",
 				   "%s over its whole run, by its neighbours",
-				   cli_change(explanation->slowdown, by));
+				   cli_change(explanation->slowdown));
 		print_agreement(explanation);
 	}
 	print_costliest(explanation);
@@ -946,12 +925,10 @@ static int print_text(const struct explanation *explanation)
 static void put_ended(json_object *object,
 		      const struct np_accounting_record *record)
 {
-	char id[CLI_NUMBER_LEN], user[CLI_NUMBER_LEN];
-
 	cli_put_text(object, "job",
-		     cli_job_name(record->id, record->array, record->task, id));
+		     cli_job_name(record->id, record->array, record->task));
 	cli_put_count(object, "job_id", record->id);
-	cli_put_text(object, "user", cli_user(record->uid, user));
+	cli_put_text(object, "user", cli_user(record->uid));
 	cli_put_text(object, "state", "ended");
 	cli_put_text(object, "app", record->app);
 	cli_put_text(object, "partition", record->partition);
@@ -1431,7 +1408,7 @@ static void find_in_state(struct explanation *explanation, bool or_array)
  */
 static int fail_with_tasks(const struct explanation *explanation)
 {
-	char list[256] = "", name[CLI_NUMBER_LEN];
+	char list[256] = "";
 	size_t n = 0;
 
 	for (size_t i = 0; i < explanation->state.n_jobs; i++) {
@@ -1440,10 +1417,9 @@ static int fail_with_tasks(const struct explanation *explanation)
 		if (job->array != explanation->id)
 			continue;
 		if (n++ < 4)
-			cli_appendf(list, sizeof(list), "%s%s",
-				    *list ? ", " : "",
-				    cli_job_name(job->id, job->array, job->task,
-						 name));
+			cli_appendf(
+				list, sizeof(list), "%s%s", *list ? ", " : "",
+				cli_job_name(job->id, job->array, job->task));
 	}
 	if (!n)
 		return -1;
@@ -1506,7 +1482,7 @@ static int gather(struct explanation *explanation, struct cli_store *store,
 /* The job was not found: fail, and list where it was looked up. */
 static int fail_not_found(const struct explanation *explanation)
 {
-	char user[CLI_NUMBER_LEN], age[96] = "there is none";
+	const char *age = "there is none";
 	int rc = explanation->have_state &&
 				 explanation->task == NP_ACCOUNTING_NO_TASK ?
 			 fail_with_tasks(explanation) :
@@ -1520,8 +1496,7 @@ static int fail_not_found(const struct explanation *explanation)
 		return cli_fail("job %s is not in %s, or never started",
 				explanation->word, explanation->opt.accounting);
 	if (explanation->have_state)
-		cli_age(explanation->state.date, explanation->now, age,
-			sizeof(age));
+		age = cli_age(explanation->state.date, explanation->now);
 	return cli_fail(
 		"job %s was not found: it is not in the last decision "
 		"of placement (%s), among the jobs that ended in the last "
@@ -1531,7 +1506,7 @@ static int fail_not_found(const struct explanation *explanation)
 		"new ones from its next decision on",
 		explanation->word,
 		*explanation->no_state.text ? explanation->no_state.text : age,
-		NP_ACCOUNTING_KEEP_DAYS, cli_user(explanation->uid, user),
+		NP_ACCOUNTING_KEEP_DAYS, cli_user(explanation->uid),
 		explanation->diagnosis.why.text[0] ? " (" : "",
 		explanation->diagnosis.why.text,
 		explanation->diagnosis.why.text[0] ? ")" : "");

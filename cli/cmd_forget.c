@@ -134,7 +134,6 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 	struct cli_options o;
 	struct np_runs runs;
 	struct cli_store s;
-	char near[256];
 	int rc = cli_options_parse(self, argc, argv, &own_options, &o);
 
 	if (rc < 0 && np_app_check(o.app, &err))
@@ -150,9 +149,7 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 		rc = cli_fail("%s \"%.64s\"%s",
 			      o.published ? "no published profile of" :
 					    "you have no profile of",
-			      o.app,
-			      cli_similar_apps(&s, &o, o.app, near,
-					       sizeof(near)));
+			      o.app, cli_similar_apps(&s, &o, o.app));
 	} else if (rc) {
 		rc = cli_fail("%s", err.text);
 	} else {

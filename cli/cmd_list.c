@@ -286,25 +286,20 @@ static int load_rows(struct profiles *profiles, struct cli_store *store,
 static void print_row(const struct row *row, int name_width, int owner_width)
 {
 	const struct np_run_summary *profile = &row->profile;
-	char owner[64], day[CLI_NUMBER_LEN], use[64], levels[24];
+	const char *use = cli_use_name(profile), *levels = "-";
 
-	cli_owner_name(row->owner, row->uid, owner, sizeof(owner));
 	if (profile->phases.kind == NP_PHASE_PHASES && !profile->is_idle)
-		snprintf(use, sizeof(use), "%s, busy %.0f %%",
-			 cli_use_name(profile),
-			 100 * profile->phases.busy_share);
-	else
-		snprintf(use, sizeof(use), "%s", cli_use_name(profile));
-	snprintf(levels, sizeof(levels),
-		 profile->n_levels == 1 ? "%zu level" :
-		 profile->n_levels	? "%zu levels" :
-					  "-",
-		 profile->n_levels);
+		use = cli_text("%s, busy %.0f %%", use,
+			       100 * profile->phases.busy_share);
+	if (profile->n_levels)
+		levels = cli_text("%zu level%s", profile->n_levels,
+				  cli_plural_s(profile->n_levels));
 	cli_print_left(stdout, row->app, name_width);
 	putchar(' ');
-	cli_print_left(stdout, owner, owner_width);
+	cli_print_left(stdout, cli_owner_name(row->owner, row->uid),
+		       owner_width);
 	printf(" %4zu %-10s %-19s %s\n", row->n_runs,
-	       row->n_runs ? cli_day(row->last, day) : "-", use, levels);
+	       row->n_runs ? cli_day(row->last) : "-", use, levels);
 }
 
 /*
@@ -315,7 +310,6 @@ static void print_row(const struct row *row, int name_width, int owner_width)
 static int list_text(const struct profiles *profiles, const char *hint)
 {
 	int name_width = cli_name_column(20, 1), owner_width = 10;
-	char owner[64];
 
 	if (!profiles->n) {
 		if (hint)
@@ -328,9 +322,9 @@ static int list_text(const struct profiles *profiles, const char *hint)
 	for (size_t i = 0; i < profiles->n; i++) {
 		const struct row *row = &profiles->row[i];
 
-		cli_owner_name(row->owner, row->uid, owner, sizeof(owner));
 		name_width = cli_widen(name_width, row->app);
-		owner_width = cli_widen(owner_width, owner);
+		owner_width = cli_widen(owner_width,
+					cli_owner_name(row->owner, row->uid));
 	}
 	printf("%s%-*s %-*s %4s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
 	       name_width, "Application", owner_width, "Owner", "Runs", "Last",
@@ -411,7 +405,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	struct profiles profiles = { .n = 0 };
 	struct cli_options o;
 	struct cli_store store;
-	char unmeasured[PATH_MAX + 96] = "";
+	const char *unmeasured = "";
 	bool names = false;
 	int rc, shown;
 
@@ -436,7 +430,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	profiles.cache = np_cache_open(store.store, "list", 0);
 	rc = load_rows(&profiles, &store, &o);
 	if (!o.published && !o.all)
-		cli_unmeasured(&store, o.uid, unmeasured, sizeof(unmeasured));
+		unmeasured = cli_unmeasured(&store, o.uid);
 	shown = o.format ? list_data(&profiles, o.format) :
 			   list_text(&profiles, rc ? NULL : unmeasured);
 	for (size_t i = 0; i < profiles.n; i++)

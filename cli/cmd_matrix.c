@@ -113,14 +113,11 @@ static int column_name_width(const struct cli_matrix *matrix)
 static void print_block(const struct cli_matrix *matrix, bool measured,
 			size_t from, size_t to, int width, int label_width)
 {
-	char name[4 * NP_APP_MAX];
-
 	printf("%s%-*s", cli_colour(CLI_BOLD), label_width, "");
 	for (size_t corunner = from; corunner < to; corunner++) {
 		cli_print_right(stdout,
 				cli_truncate(cli_matrix_name(matrix, corunner),
-					     (size_t)width - 2, name,
-					     sizeof(name)),
+					     (size_t)width - 2),
 				width - 1);
 		fputs(corunner + 1 < to ? " " : "", stdout);
 	}
@@ -240,20 +237,15 @@ static void print_measured(const struct cli_matrix *matrix)
 
 static int print_text(const struct cli_matrix *matrix)
 {
-	char line[512], day[CLI_NUMBER_LEN];
-
 	if (cli_has_no_effect(matrix->known, matrix->scope))
 		cli_wrap(stdout,
-			 cli_no_effect_text(matrix->known, matrix->scope, line,
-					    sizeof(line)),
-			 0);
+			 cli_no_effect_text(matrix->known, matrix->scope), 0);
 	cli_printf(
 		CLI_PLAIN, 0,
 		"How much longer the application of each row runs while that "
 		"of each column runs %s (model %s; fabric %s, calibrated %s):",
 		cli_scope_text(matrix->scope), matrix->model->name,
-		matrix->known->cal.cluster,
-		cli_day(matrix->known->cal.date, day));
+		matrix->known->cal.cluster, cli_day(matrix->known->cal.date));
 	print_blocks(matrix, false);
 	print_legend(matrix);
 	print_measured(matrix);
@@ -315,23 +307,17 @@ static double max_slowdown(const struct cli_matrix *matrix)
 }
 
 /* Write the prediction of a pair and its interval in percent as two lines. */
-static const char *format_cell(const struct cli_matrix *matrix, size_t i,
-			       char buf[2 * CLI_NUMBER_LEN])
+static const char *format_cell(const struct cli_matrix *matrix, size_t i)
 {
 	const struct np_prediction *prediction = &matrix->prediction[i];
-	char change[CLI_NUMBER_LEN];
 
 	if (matrix->rc[i])
 		return "-";
 	if (isnan(prediction->low))
-		snprintf(buf, 2 * CLI_NUMBER_LEN, "%s",
-			 cli_change(prediction->slowdown, change));
-	else
-		snprintf(buf, 2 * CLI_NUMBER_LEN, "%s|%.0f to %.0f",
-			 cli_change(prediction->slowdown, change),
-			 cli_whole_percent(prediction->low),
-			 cli_whole_percent(prediction->high));
-	return buf;
+		return cli_change(prediction->slowdown);
+	return cli_text("%s|%.0f to %.0f", cli_change(prediction->slowdown),
+			cli_whole_percent(prediction->low),
+			cli_whole_percent(prediction->high));
 }
 
 static int save_plot(const struct cli_matrix *matrix, const char *path)
@@ -339,7 +325,6 @@ static int save_plot(const struct cli_matrix *matrix, const char *path)
 	struct np_figure *figure = np_figure_new("Slowdown of each pair");
 	struct np_panel *panel = figure ? np_figure_add_panel(figure, "") :
 					  NULL;
-	char text[2 * CLI_NUMBER_LEN], day[CLI_NUMBER_LEN];
 	struct np_shape *shape;
 
 	if (!panel)
@@ -360,15 +345,14 @@ static int save_plot(const struct cli_matrix *matrix, const char *path)
 					   NAN :
 					   matrix->prediction[i].slowdown /
 						   max_slowdown(matrix),
-				   format_cell(matrix, i, text));
+				   format_cell(matrix, i));
 	np_figure_set_caption(
 		figure,
 		"Predicted increase of the run time and its 90 %% interval, "
 		"%s, by model %s; n = %zu applications; fabric %s, calibrated "
 		"%s. Hatched: not measured.",
 		cli_scope_text(matrix->scope), matrix->model->name, matrix->n,
-		matrix->known->cal.cluster,
-		cli_day(matrix->known->cal.date, day));
+		matrix->known->cal.cluster, cli_day(matrix->known->cal.date));
 	figure->date = matrix->known->cal.date;
 	return cli_figure_save_and_free(figure, path);
 }

@@ -120,7 +120,7 @@ static void put_caption(struct np_figure *figure,
 			const struct np_run_summary *profile)
 {
 	const struct np_record *record = profile->fabric;
-	char first[CLI_NUMBER_LEN], last[CLI_NUMBER_LEN], idle[80] = "";
+	const char *first, *last, *idle = "";
 	double from = INFINITY, to = 0;
 
 	for (size_t i = 0; i < profile->runs->n; i++) {
@@ -130,11 +130,11 @@ static void put_caption(struct np_figure *figure,
 		to = fmax(to, profile->runs->run[i]->end);
 	}
 	figure->date = to;
-	cli_day(from, first);
-	cli_day(to, last);
+	first = cli_day(from);
+	last = cli_day(to);
 	if (profile->idle.n_runs && !profile->is_idle)
-		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
-			 (unsigned long long)profile->idle.moments.n);
+		idle = cli_text("; idle: n = %llu probes",
+				(unsigned long long)profile->idle.moments.n);
 	np_figure_set_caption(figure,
 			      "%s on %s (%s), n = %zu runs without load and "
 			      "%zu under load, %llu probes%s; %s%s%s.",

@@ -18,7 +18,7 @@
 #include "cli_print.h"
 #include "cli_text.h"
 
-#define LINE 1024 /* bytes of a line of output */
+#define LINE 256 /* bytes of a command */
 
 struct predictions {
 	const struct cli_known *known;
@@ -41,12 +41,12 @@ static const char *name_of(const struct cli_known *known, size_t app)
 
 /* Names of the co-runners: "halo", "halo and fft", "halo, fft and qmc". */
 static const char *corunner_list(const struct cli_known *known,
-				 const struct cli_prediction *prediction,
-				 char *buf, size_t len)
+				 const struct cli_prediction *prediction)
 {
-	buf[0] = '\0';
+	char *buf = cli_text_buffer();
+
 	for (size_t i = 0; i < prediction->n_corunners; i++)
-		cli_appendf(buf, len, "%s%s",
+		cli_appendf(buf, CLI_TEXT_BYTES, "%s%s",
 			    i == 0			     ? "" :
 			    i + 1 == prediction->n_corunners ? " and " :
 							       ", ",
@@ -105,31 +105,23 @@ static const struct {
  * curve, the impact of a co-runner, or else the calibration. "" if the victim
  * cannot be used at all.
  */
-static void missing_measurement(const struct cli_known *known,
-				const struct cli_prediction *prediction,
-				char *command, size_t len)
+static const char *missing_measurement(const struct cli_known *known,
+				       const struct cli_prediction *prediction)
 {
 	const struct cli_known_app *victim = known->app[prediction->victim];
 
-	*command = '\0';
 	if (victim->unusable.text[0])
-		return;
-	if (victim->summary.n_curve < 2) {
-		snprintf(command, len, CLI_CALIBRATE_APP, victim->runs.app);
-		return;
-	}
+		return "";
+	if (victim->summary.n_curve < 2)
+		return cli_text(CLI_CALIBRATE_APP, victim->runs.app);
 	for (size_t i = 0; i < prediction->n_corunners; i++) {
 		const struct cli_known_app *corunner =
 			known->app[prediction->corunner[i]];
 
-		if (!corunner->summary.n_impact &&
-		    !corunner->unusable.text[0]) {
-			snprintf(command, len, CLI_CALIBRATE_APP,
-				 corunner->runs.app);
-			return;
-		}
+		if (!corunner->summary.n_impact && !corunner->unusable.text[0])
+			return cli_text(CLI_CALIBRATE_APP, corunner->runs.app);
 	}
-	snprintf(command, len, "%s", CLI_CALIBRATE);
+	return CLI_CALIBRATE;
 }
 
 /*
@@ -137,27 +129,24 @@ static void missing_measurement(const struct cli_known *known,
  * switch (95 % interval ...)".
  */
 static const char *sharing_words(const struct cli_known *known,
-				 enum np_scope scope, char *buf, size_t len)
+				 enum np_scope scope)
 {
 	const struct np_mean *mean = &known->cal.fabric->sharing[scope];
+	const char *where = cli_scope_text(scope);
 	double low, high;
 
 	if (!np_mean_known(mean))
-		snprintf(buf, len,
-			 "not measured %s, assumed to be 1 (full effect)",
-			 cli_scope_text(scope));
-	else if (scope == known->cal.scope)
-		snprintf(buf, len, "%.2f %s, where the levels were measured",
-			 mean->mean, cli_scope_text(scope));
-	else if (np_sharing_coef_interval(mean, &low, &high))
-		snprintf(buf, len,
-			 "%.2f %s (95 %% interval %.2f to %.2f; 0: no effect, "
-			 "1: full effect)",
-			 mean->mean, cli_scope_text(scope), low, high);
-	else
-		snprintf(buf, len, "%.2f %s (measured once)", mean->mean,
-			 cli_scope_text(scope));
-	return buf;
+		return cli_text("not measured %s, assumed to be 1 (full "
+				"effect)",
+				where);
+	if (scope == known->cal.scope)
+		return cli_text("%.2f %s, where the levels were measured",
+				mean->mean, where);
+	if (np_sharing_coef_interval(mean, &low, &high))
+		return cli_text("%.2f %s (95 %% interval %.2f to %.2f; 0: no "
+				"effect, 1: full effect)",
+				mean->mean, where, low, high);
+	return cli_text("%.2f %s (measured once)", mean->mean, where);
 }
 
 /* ---- text output ---- */
@@ -169,15 +158,14 @@ static const char *sharing_words(const struct cli_known *known,
 static void print_prediction(const struct predictions *all,
 			     const struct cli_prediction *prediction)
 {
-	char corunners[LINE / 2], range[3 * CLI_NUMBER_LEN] = "no interval";
-	char point[CLI_NUMBER_LEN], low[CLI_NUMBER_LEN], high[CLI_NUMBER_LEN];
+	const char *corunners = corunner_list(all->known, prediction);
 	const char *victim = name_of(all->known, prediction->victim);
+	const char *range = "no interval";
 
-	corunner_list(all->known, prediction, corunners, sizeof(corunners));
 	if (!isnan(prediction->result.low))
-		snprintf(range, sizeof(range), "90 %% interval %s to %s",
-			 cli_change(prediction->result.low, low),
-			 cli_change(prediction->result.high, high));
+		range = cli_text("90 %% interval %s to %s",
+				 cli_change(prediction->result.low),
+				 cli_change(prediction->result.high));
 	if (prediction->rc)
 		cli_printf(CLI_PLAIN, 0, "%s with %s: no prediction. %s",
 			   victim, corunners, prediction->why.text);
@@ -194,33 +182,29 @@ static void print_prediction(const struct predictions *all,
 			   "%s with %s: no reliable prediction; the estimate "
 			   "is %s (%s). %s",
 			   victim, corunners,
-			   cli_change(prediction->result.slowdown, point),
-			   range, cli_doubt_text(&prediction->result));
+			   cli_change(prediction->result.slowdown), range,
+			   cli_doubt_text(&prediction->result));
 	else
 		cli_printf(CLI_PLAIN, 0, "%s %s by %s: %s (%s).", victim,
 			   slowdown_words(&prediction->result), corunners,
-			   cli_change(prediction->result.slowdown, point),
-			   range);
+			   cli_change(prediction->result.slowdown), range);
 }
 
 /*
  * Where a pair was measured, and the result of the control: "on 4 nodes,
  * co-runner on 2, +1 % on two leaf switches".
  */
-static const char *measured_words(const struct cli_measured *measured,
-				  char *buf, size_t len)
+static const char *measured_words(const struct cli_measured *measured)
 {
-	char control[CLI_NUMBER_LEN];
+	const char *where = cli_text("on %u node%s, co-runner on %u",
+				     measured->victim_nodes,
+				     cli_plural_s(measured->victim_nodes),
+				     measured->corunner_nodes);
 
-	snprintf(buf, len, "on %u node%s, co-runner on %u",
-		 measured->victim_nodes, cli_plural_s(measured->victim_nodes),
-		 measured->corunner_nodes);
-	if (isnan(measured->control))
-		cli_appendf(buf, len, ", no control on two leaf switches");
-	else
-		cli_appendf(buf, len, ", %s on two leaf switches",
-			    cli_change(measured->control, control));
-	return buf;
+	return isnan(measured->control) ?
+		       cli_text("%s, no control on two leaf switches", where) :
+		       cli_text("%s, %s on two leaf switches", where,
+				cli_change(measured->control));
 }
 
 /*
@@ -230,27 +214,27 @@ static const char *measured_words(const struct cli_measured *measured,
 static void print_measured(const struct predictions *all,
 			   const struct cli_prediction *prediction)
 {
-	char words[LINE / 4], change[CLI_NUMBER_LEN], day[CLI_NUMBER_LEN];
 	struct cli_measured measured;
+	const char *words;
 
 	if (prediction->n_corunners != 1 ||
 	    !cli_measured_find(all->known, prediction->victim,
 			       prediction->corunner[0], all->scope, &measured))
 		return;
-	measured_words(&measured, words, sizeof(words));
+	words = measured_words(&measured);
 	if (measured.slowdown.n)
 		cli_printf(
 			CLI_PLAIN, 2,
 			"Measured by netprof validate: %s (%u run%s, %s, %s).",
-			cli_change(measured.slowdown.mean, change),
-			measured.slowdown.n, cli_plural_s(measured.slowdown.n),
-			words, cli_day(measured.date, day));
+			cli_change(measured.slowdown.mean), measured.slowdown.n,
+			cli_plural_s(measured.slowdown.n), words,
+			cli_day(measured.date));
 	else
 		cli_printf(CLI_PLAIN, 2,
 			   "Measured by netprof validate and rejected: the "
 			   "control, which shares no switch, is slowed, too "
 			   "(%s, %s).",
-			   words, cli_day(measured.date, day));
+			   words, cli_day(measured.date));
 }
 
 /*
@@ -259,12 +243,9 @@ static void print_measured(const struct predictions *all,
  */
 static void print_no_effect(const struct predictions *all)
 {
-	char line[LINE];
-
 	if (cli_has_no_effect(all->known, all->scope))
 		cli_printf(CLI_GREEN, 0, "%s",
-			   cli_no_effect_text(all->known, all->scope, line,
-					      sizeof(line)));
+			   cli_no_effect_text(all->known, all->scope));
 }
 
 /* Print the model, and why it is not the one that was requested. */
@@ -293,21 +274,18 @@ static const char *runs(size_t n)
  * How many levels have their slowdown from measurement intervals within a run,
  * which are more precise than whole runs; "" if there are none.
  */
-static const char *interval_words(const struct np_run_summary *summary,
-				  char buf[80])
+static const char *interval_words(const struct np_run_summary *summary)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < summary->n_levels; i++)
 		n += summary->level && summary->level[i].of_intervals;
-	buf[0] = '\0';
-	if (n)
-		snprintf(buf, 80,
-			 "; %zu level%s from intervals within %.0f s of %zu %s",
-			 n, cli_plural_s(n), summary->intervals.sec,
-			 summary->intervals.n_runs,
-			 runs(summary->intervals.n_runs));
-	return buf;
+	return n ? cli_text("; %zu level%s from intervals within %.0f s of %zu "
+			    "%s",
+			    n, cli_plural_s(n), summary->intervals.sec,
+			    summary->intervals.n_runs,
+			    runs(summary->intervals.n_runs)) :
+		   "";
 }
 
 /*
@@ -322,7 +300,6 @@ static void print_data_used(const struct predictions *all, size_t app,
 	const char *label = first ? "Data" : "", *name = summary->program.name;
 	size_t n = all->known->cal.fabric->n_levels;
 	size_t loaded = summary->count[NP_RUN_UNDER_LEVEL];
-	char intervals[80];
 
 	if (app == prediction->victim &&
 	    prediction->result.used & NP_DATA_TRACE)
@@ -331,7 +308,7 @@ static void print_data_used(const struct predictions *all, size_t app,
 		cli_print_labelled(stdout, label,
 				   "%s: %zu of %zu load levels%s", name,
 				   summary->n_curve, n,
-				   interval_words(summary, intervals));
+				   interval_words(summary));
 	else if (app == prediction->victim)
 		cli_print_labelled(stdout, label,
 				   "%s: %zu %s under %zu of %zu load levels, "
@@ -339,7 +316,7 @@ static void print_data_used(const struct predictions *all, size_t app,
 				   name, loaded, runs(loaded), summary->n_curve,
 				   n, summary->alone_sec.n,
 				   runs(summary->alone_sec.n),
-				   interval_words(summary, intervals));
+				   interval_words(summary));
 	else if (prediction->result.used & NP_DATA_LATENCY)
 		cli_print_labelled(
 			stdout, label,
@@ -362,12 +339,12 @@ static void print_excluded(const struct predictions *all)
 	for (size_t i = 0; i < all->known->n; i++) {
 		const struct np_run_summary *summary =
 			&all->known->app[i]->summary;
-		char line[LINE];
+		const char *excluded = cli_excluded_text(summary);
 
-		if (!cli_excluded_text(summary, line, sizeof(line)))
+		if (!*excluded)
 			continue;
 		cli_print_labelled(stdout, label, "%s: %s",
-				   summary->program.name, line);
+				   summary->program.name, excluded);
 		label = "";
 	}
 }
@@ -379,15 +356,15 @@ static void print_excluded(const struct predictions *all)
 static void print_fabric(const struct predictions *all)
 {
 	const struct np_calibration *calibration = &all->known->cal;
-	char line[LINE], day[CLI_NUMBER_LEN];
 
-	cli_print_labelled(
-		stdout, "Fabric", "%s%s%s, calibrated %s with %zu levels %s",
-		*calibration->cluster ? calibration->cluster :
-					"cluster unknown",
-		*calibration->transport ? ", " : "", calibration->transport,
-		cli_day(calibration->date, day), calibration->fabric->n_levels,
-		cli_scope_text(calibration->scope));
+	cli_print_labelled(stdout, "Fabric",
+			   "%s%s%s, calibrated %s with %zu levels %s",
+			   *calibration->cluster ? calibration->cluster :
+						   "cluster unknown",
+			   *calibration->transport ? ", " : "",
+			   calibration->transport, cli_day(calibration->date),
+			   calibration->fabric->n_levels,
+			   cli_scope_text(calibration->scope));
 	if (calibration->n_skipped)
 		cli_print_labelled(stdout, "",
 				   "%zu newer calibration%s cannot be used: %s",
@@ -395,8 +372,7 @@ static void print_fabric(const struct predictions *all)
 				   cli_plural_s(calibration->n_skipped),
 				   calibration->skipped.text);
 	cli_print_labelled(stdout, "Sharing", "%s",
-			   sharing_words(all->known, all->scope, line,
-					 sizeof(line)));
+			   sharing_words(all->known, all->scope));
 }
 
 /*
@@ -436,7 +412,7 @@ static void print_notes(const struct predictions *all)
 static int predict_text(const struct predictions *all)
 {
 	const struct cli_prediction *prediction = &all->prediction[0];
-	char command[LINE / 4], what[LINE / 4];
+	char command[LINE], what[LINE];
 
 	print_no_effect(all);
 	for (size_t i = 0; i < all->n; i++) {
@@ -597,12 +573,11 @@ static void predict_all(struct predictions *all, struct np_predictor *predictor)
 /* Fail for lack of a prediction for the victim, and say what would help. */
 static int fail_without_prediction(const struct predictions *all)
 {
-	char command[256];
+	const char *command =
+		missing_measurement(all->known, &all->prediction[0]);
 
 	if (all->model->required & NP_DATA_TRACE)
 		return cli_fail("%s", all->prediction[0].why.text);
-	missing_measurement(all->known, &all->prediction[0], command,
-			    sizeof(command));
 	return cli_fail("%s%s%s", all->prediction[0].why.text,
 			*command ? "; to measure it: " : "", command);
 }

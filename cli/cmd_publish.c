@@ -47,7 +47,6 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 			uid_t uid, const char *public_name)
 {
 	struct np_err err = NP_ERR_INIT;
-	char user[CLI_NUMBER_LEN];
 
 	/*
 	 * The runs are sorted by age, newest first. Publish the oldest run
@@ -61,8 +60,7 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 			return cli_fail("%s", err.text);
 	}
 	printf("published %zu run%s of %s (%s) as %s\n", runs->n,
-	       cli_plural_s(runs->n), runs->app, cli_user(uid, user),
-	       public_name);
+	       cli_plural_s(runs->n), runs->app, cli_user(uid), public_name);
 	return CLI_DONE;
 }
 
@@ -76,18 +74,14 @@ static int load_and_publish(struct cli_store *store,
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_runs runs;
-	char suggestion[256], user[CLI_NUMBER_LEN];
 	int rc = np_store_load(store->store, NP_STORE_USER, uid, app,
 			       cli_warn_line, NULL, &runs, &err);
 
 	if (rc == -ENOENT) {
 		/* Suggest similar names among the applications of that user. */
 		options->uid = uid;
-		return cli_fail("%s has no profile of \"%s\"%s",
-				cli_user(uid, user), app,
-				cli_similar_apps(store, options, app,
-						 suggestion,
-						 sizeof(suggestion)));
+		return cli_fail("%s has no profile of \"%s\"%s", cli_user(uid),
+				app, cli_similar_apps(store, options, app));
 	}
 	if (rc)
 		return cli_fail("%s", err.text);

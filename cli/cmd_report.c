@@ -169,7 +169,6 @@ static void put_prediction(FILE *f, const struct np_prediction *prediction,
 			   double max_slowdown)
 {
 	const char *doubt = cli_doubt_text(prediction);
-	char change[CLI_NUMBER_LEN];
 
 	fprintf(f, "<td data-v=\"%.6g\"%s", prediction->slowdown,
 		prediction->slowdown > max_slowdown	? " class=\"much\"" :
@@ -177,8 +176,7 @@ static void put_prediction(FILE *f, const struct np_prediction *prediction,
 							  "");
 	put_text(f, " title=\"", "\">", "%s%s", prediction->model->name,
 		 doubt ? ", uncertain" : "");
-	fprintf(f, "%s%s", cli_change(prediction->slowdown, change),
-		doubt ? "?" : "");
+	fprintf(f, "%s%s", cli_change(prediction->slowdown), doubt ? "?" : "");
 	if (!isnan(prediction->low))
 		fprintf(f, "<small>%.0f to %.0f</small>",
 			cli_whole_percent(prediction->low),
@@ -371,19 +369,18 @@ static const struct report_app *most_slowed(const struct report *report)
 static void put_verdict(FILE *f, const struct report *report)
 {
 	const struct report_app *worst = most_slowed(report);
-	char change[CLI_NUMBER_LEN];
 	size_t n_slowed = 0;
 
 	for (size_t i = 0; i < report->n_apps; i++)
 		n_slowed += report->app[i].recommendation.n_avoid > 0;
 	if (worst)
-		put_text(f, "<p><strong>", "</strong></p>\n",
-			 "%zu of %zu applications would be slowed by more than "
-			 "%.0f %% by another; worst: %s by %s, %s.",
-			 n_slowed, report->n_apps, 100 * report->max_slowdown,
-			 worst->profile.runs->app, worst->slowed_by.pair->app,
-			 cli_change(worst->slowed_by.pair->prediction.slowdown,
-				    change));
+		put_text(
+			f, "<p><strong>", "</strong></p>\n",
+			"%zu of %zu applications would be slowed by more than "
+			"%.0f %% by another; worst: %s by %s, %s.",
+			n_slowed, report->n_apps, 100 * report->max_slowdown,
+			worst->profile.runs->app, worst->slowed_by.pair->app,
+			cli_change(worst->slowed_by.pair->prediction.slowdown));
 	else
 		put_text(f, "<p><strong>", "</strong></p>\n",
 			 "%zu application%s; how they slow each other is not "
@@ -440,12 +437,10 @@ static const char *why_not_predicted(const struct report *report,
 /* Write the share of delayed probes, or why it is not known. */
 static void put_delayed(FILE *f, const struct np_run_summary *summary)
 {
-	char share[CLI_NUMBER_LEN];
-
 	if (summary->verdict.against)
 		fprintf(f, "<td data-v=\"%.6g\">%s</td>",
 			summary->verdict.delayed_share,
-			cli_percent(summary->verdict.delayed_share, share));
+			cli_percent(summary->verdict.delayed_share));
 	else
 		put_missing(f, why_no_share(summary));
 }
@@ -512,13 +507,12 @@ static void put_matrix_intro(FILE *f, const struct report *report)
 {
 	const struct cli_matrix *matrix = &report->matrix;
 	const struct np_calibration *cal = &matrix->known->cal;
-	char day[CLI_NUMBER_LEN], line[512];
 
 	put_text(f, "<p>", "",
 		 "How much longer the application of each row runs while that "
 		 "of each column runs %s (model %s; fabric %s, calibrated %s).",
 		 cli_scope_text(matrix->scope), matrix->model->name,
-		 cal->cluster, cli_day(cal->date, day));
+		 cal->cluster, cli_day(cal->date));
 	fprintf(f,
 		" Dark cells are above %.0f %%, light ones above half of "
 		"that. Below each prediction is its 90 %% interval, in "
@@ -526,8 +520,7 @@ static void put_matrix_intro(FILE *f, const struct report *report)
 		100 * report->max_slowdown);
 	if (cli_has_no_effect(matrix->known, matrix->scope))
 		put_text(f, "<p><strong>", "</strong></p>\n", "%s",
-			 cli_no_effect_text(matrix->known, matrix->scope, line,
-					    sizeof(line)));
+			 cli_no_effect_text(matrix->known, matrix->scope));
 }
 
 /* Write the predictions for one victim, with each co-runner. */
@@ -612,7 +605,6 @@ static void put_cost_pairs(FILE *f, const struct np_acct *accounting,
 		{ "Node-hours (90 %)", true, "descending" },
 		{ NULL, false, NULL },
 	};
-	char app[CLI_BLAME_APP_BYTES];
 
 	if (!cost->n_pairs)
 		return;
@@ -621,11 +613,10 @@ static void put_cost_pairs(FILE *f, const struct np_acct *accounting,
 		const struct np_job_cost_pair *pair = &cost->pair[i];
 
 		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 cli_blame_app(accounting, pair->user, pair->name, app,
-				       sizeof(app)));
+			 cli_blame_app(accounting, pair->user, pair->name));
 		put_text(f, "<td class=\"word\">", "</td>", "%s",
-			 cli_blame_app(accounting, pair->by_user, pair->by_name,
-				       app, sizeof(app)));
+			 cli_blame_app(accounting, pair->by_user,
+				       pair->by_name));
 		put_range(f, pair->runs, 0, NAN, NAN);
 		put_range(f, pair->node_hours.mean, 1, pair->node_hours.low,
 			  pair->node_hours.high);
@@ -646,7 +637,6 @@ static void put_cost_leaves(FILE *f, const struct np_acct *accounting,
 		{ "Node-hours (90 %)", true, "descending" },
 		{ NULL, false, NULL },
 	};
-	char leaf[256];
 
 	if (!cost->n_leaves || accounting->one_leaf)
 		return;
@@ -655,8 +645,7 @@ static void put_cost_leaves(FILE *f, const struct np_acct *accounting,
 		const struct np_blame_range *r = &cost->leaf[i].node_hours;
 
 		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 np_acct_leaf(accounting, cost->leaf[i].leaf, leaf,
-				      sizeof(leaf)));
+			 cli_acct_leaf(accounting, cost->leaf[i].leaf));
 		put_range(f, r->mean, 1, r->low, r->high);
 		fputs("</tr>\n", f);
 	}
@@ -674,7 +663,6 @@ static void put_cost_nodes(FILE *f, const struct np_acct *accounting,
 		{ "Node-hours (95 %)", true, "descending" },
 		{ NULL, false, NULL },
 	};
-	char name[256];
 
 	if (!cost->n_nodes)
 		return;
@@ -683,8 +671,7 @@ static void put_cost_nodes(FILE *f, const struct np_acct *accounting,
 		const struct np_job_cost_node *node = &cost->node[i];
 
 		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 np_acct_node(accounting, node->node, name,
-				      sizeof(name)));
+			 cli_acct_node(accounting, node->node));
 		put_range(f, node->runs, 0, NAN, NAN);
 		put_range(f, 100 * node->excess_time.mean, 1,
 			  100 * node->excess_time.low,
@@ -701,14 +688,13 @@ static void put_blame(FILE *f, const struct report *report)
 {
 	const struct np_acct *accounting = &report->accounting;
 	const struct np_job_cost *cost = &report->cost;
-	char verdict[128];
 
 	if (!report->have_blame)
 		return;
 	fputs("<section><h2 id=\"blame\">Node-hours lost to neighbours</h2>\n",
 	      f);
 	put_text(f, "<p><strong>", "</strong></p>\n", "%s",
-		 cli_blame_verdict(cost, verdict, sizeof(verdict)));
+		 cli_blame_verdict(cost));
 	put_text(f, "<p>", "</p>\n",
 		 "From Slurm's accounting of %.3g days, of measured and other "
 		 "jobs: %zu of %zu jobs are compared with runs of the same "
@@ -1040,38 +1026,33 @@ static void put_simulation(FILE *f, struct json_object *simulation)
 /* Write the verdict in words, with emphasis on the first sentence. */
 static void put_app_verdict(FILE *f, const struct np_run_summary *summary)
 {
-	char sentence[CLI_SENTENCE];
+	for (int i = 0; i < CLI_SENTENCES; i++) {
+		const char *sentence = cli_verdict_text(summary, i);
 
-	for (int i = 0; i < CLI_SENTENCES; i++)
-		if (*cli_verdict_text(summary, i, sentence))
+		if (*sentence)
 			put_text(f, i ? "<p>" : "<p><strong>",
 				 i ? "</p>\n" : "</strong></p>\n", "%s",
 				 sentence);
+	}
 }
 
 /* Write which applications to avoid, and the most useful measurement. */
 static void put_recommendation(FILE *f,
 			       const struct cli_recommendation *recommendation)
 {
-	char text[CLI_RECOMMENDATION_BYTES];
-
-	cli_avoid_text(recommendation, text, sizeof(text));
-	put_labelled(f, "Avoid", "%s", text);
-	cli_improve_text(recommendation, text, sizeof(text));
-	put_labelled(f, "To improve", "%s", text);
+	put_labelled(f, "Avoid", "%s", cli_avoid_text(recommendation));
+	put_labelled(f, "To improve", "%s", cli_improve_text(recommendation));
 }
 
 /* Write a list of interference pairs, with their intervals in percent. */
 static void put_pairs(FILE *f, const char *label,
 		      const struct cli_pair_list *list, const char *self)
 {
-	char line[1024] = "", one[320];
+	char line[1024] = "";
 
-	for (size_t i = 0; i < list->n; i++) {
-		cli_pair_text(&list->pair[i], self, NP_APP_MAX, one,
-			      sizeof(one));
-		cli_appendf(line, sizeof(line), "%s%s", i ? ", " : "", one);
-	}
+	for (size_t i = 0; i < list->n; i++)
+		cli_appendf(line, sizeof(line), "%s%s", i ? ", " : "",
+			    cli_pair_text(&list->pair[i], self, NP_APP_MAX));
 	put_labelled(f, label, "%s", line);
 }
 
@@ -1079,29 +1060,25 @@ static void put_pairs(FILE *f, const char *label,
 static void put_runs(FILE *f, const struct np_run_summary *summary)
 {
 	const struct np_runs *runs = summary->runs;
-	char owner[CLI_NUMBER_LEN + 16], day[CLI_NUMBER_LEN], excluded[256];
 
-	put_labelled(
-		f, "Runs", "%zu of %zu used, %s%s%s%s", summary->latency.n_runs,
-		runs->n, runs->owner == NP_STORE_USER ? "of " : "",
-		cli_owner_name(runs->owner, runs->uid, owner, sizeof(owner)),
-		runs->n ? ", the last " : "",
-		runs->n ? cli_day(runs->run[0]->end, day) : "");
-	cli_excluded_text(summary, excluded, sizeof(excluded));
-	put_labelled(f, "Excluded", "%s", excluded);
+	put_labelled(f, "Runs", "%zu of %zu used, %s%s%s%s",
+		     summary->latency.n_runs, runs->n,
+		     runs->owner == NP_STORE_USER ? "of " : "",
+		     cli_owner_name(runs->owner, runs->uid),
+		     runs->n ? ", the last " : "",
+		     runs->n ? cli_day(runs->run[0]->end) : "");
+	put_labelled(f, "Excluded", "%s", cli_excluded_text(summary));
 }
 
 /* Write one line for a sample of latencies; nothing if there is none. */
 static void put_latency(FILE *f, const char *label,
 			const struct np_sample *sample)
 {
-	char p50[CLI_NUMBER_LEN], p99[CLI_NUMBER_LEN], mean[CLI_NUMBER_LEN];
-
 	if (sample->n_runs && sample->hist)
 		put_labelled(f, label, "p50 %s, p99 %s, mean %s, %llu probes",
-			     cli_sec(np_sample_quantile(sample, 0.5), p50),
-			     cli_sec(np_sample_quantile(sample, 0.99), p99),
-			     cli_sec(sample->moments.mean, mean),
+			     cli_sec(np_sample_quantile(sample, 0.5)),
+			     cli_sec(np_sample_quantile(sample, 0.99)),
+			     cli_sec(sample->moments.mean),
 			     (unsigned long long)sample->moments.n);
 }
 
@@ -1451,13 +1428,11 @@ static int load_apps(struct report *report, const struct cli_options *options)
 /* Say in words whose applications the page is about. */
 static void set_owner(struct report *report, const struct cli_options *options)
 {
-	char user[CLI_NUMBER_LEN];
-
 	if (options->published)
 		strcpy(report->owner, "published applications");
 	else
 		snprintf(report->owner, sizeof(report->owner),
-			 "applications of %s", cli_user(options->uid, user));
+			 "applications of %s", cli_user(options->uid));
 }
 
 /* Free what the report owns. */

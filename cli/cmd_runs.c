@@ -52,14 +52,13 @@ static double level_utilisation(const struct np_record *record,
 static void print_run(const struct np_record *record, enum np_run_use use,
 		      int level_width, const struct np_fabric *fabric)
 {
-	char day[CLI_NUMBER_LEN], id[64], text[CLI_NUMBER_LEN] = "-";
 	double utilisation = level_utilisation(record, fabric);
 	uint64_t n_probes = np_run_latency(record).n;
 	double p50_sec, p99_sec;
 
 	latency_quantiles(record, &p50_sec, &p99_sec);
-	cli_print_left(stdout, cli_run_id(record, id, sizeof(id)), RUN_WIDTH);
-	printf(" %-10s", cli_day(record->start, day));
+	cli_print_left(stdout, cli_run_id(record), RUN_WIDTH);
+	printf(" %-10s", cli_day(record->start));
 	cli_print_sec(np_record_run_sec(record), 9);
 	printf("%7u%9llu", record->n_nodes, (unsigned long long)n_probes);
 	cli_print_sec(n_probes ? p50_sec : NAN, 9);
@@ -67,10 +66,10 @@ static void print_run(const struct np_record *record, enum np_run_use use,
 	putchar(' ');
 	cli_print_left(stdout, record->level ? record->level->name : "-",
 		       level_width);
-	if (!isnan(utilisation))
-		snprintf(text, sizeof(text), "%.2f", utilisation);
 	if (fabric)
-		printf("%*s", UTILISATION_WIDTH, text);
+		printf("%*s", UTILISATION_WIDTH,
+		       isnan(utilisation) ? "-" :
+					    cli_text("%.2f", utilisation));
 	printf(" %s\n", np_run_use_name(use));
 }
 
@@ -150,9 +149,8 @@ static void append_run(json_object *list, const struct np_record *record,
 		       enum np_run_use use, const struct np_fabric *fabric)
 {
 	json_object *j = cli_append_object(list), *notes;
-	char id[64];
 
-	cli_put_text(j, "run", cli_run_id(record, id, sizeof(id)));
+	cli_put_text(j, "run", cli_run_id(record));
 	cli_put_count(j, "job_id", record->job_id);
 	cli_put_count(j, "step_id", record->step_id);
 	cli_put_text(j, "use", np_run_use_name(use));

@@ -665,14 +665,13 @@ static void print_hist_cell(FILE *f, const struct np_sample *sample,
 {
 	double share = (double)count_in(sample->hist, from, to) /
 		       (double)np_hist_total(sample->hist);
-	char cell[CLI_NUMBER_LEN] = "";
 
 	/* A small share must not be printed as 0 %. */
-	if (share > 0 && share < 0.005)
-		strcpy(cell, "<1 %");
-	else if (share > 0)
-		snprintf(cell, sizeof(cell), "%.0f %%", 100 * share);
-	cli_print_right(f, cell, 7);
+	cli_print_right(f,
+			!(share > 0)  ? "" :
+			share < 0.005 ? "<1 %" :
+					cli_text("%.0f %%", 100 * share),
+			7);
 	fputc(' ', f);
 	cli_print_bar(f, share, BAR);
 }
@@ -681,15 +680,16 @@ static void print_hist_cell(FILE *f, const struct np_sample *sample,
 static void print_hist_row(FILE *f, const struct np_run_summary *profile,
 			   size_t from, size_t to, bool first, bool last)
 {
-	char *line = NULL, lo[CLI_NUMBER_LEN], label[CLI_NUMBER_LEN + 8];
+	char *line = NULL;
 	size_t len;
 	FILE *row = open_memstream(&line, &len);
 
 	if (!row)
 		return;
-	snprintf(label, sizeof(label), "%s%s", first ? "below " : "from ",
-		 cli_sec(np_hist_edge(first ? to : from), lo));
-	cli_print_left(row, label, 16);
+	cli_print_left(row,
+		       cli_text("%s%s", first ? "below " : "from ",
+				cli_sec(np_hist_edge(first ? to : from))),
+		       16);
 	print_hist_cell(row, &profile->latency, first ? 0 : from,
 			last ? NP_HIST_BINS : to);
 	if (profile->idle.n_runs)
@@ -709,7 +709,7 @@ static void print_hist_row(FILE *f, const struct np_run_summary *profile,
 static void print_histogram(FILE *f, const struct np_run_summary *profile,
 			    int rows)
 {
-	char name[40];
+	const char *name = cli_truncate(profile->runs->app, 20);
 	size_t from, to, width, shown;
 
 	if (rows < 3 || !profile->latency.hist)
@@ -719,7 +719,6 @@ static void print_histogram(FILE *f, const struct np_run_summary *profile,
 	width = (to - from + (size_t)rows - 1) / (size_t)rows;
 	shown = (to - from + width - 1) / width;
 	fprintf(f, "\n%s%-16s%8s", cli_colour(CLI_BOLD), "Share of probes", "");
-	cli_truncate(profile->runs->app, 20, name, sizeof(name));
 	if (profile->idle.n_runs)
 		fprintf(f, "%-30s%s", name, "idle");
 	else
@@ -739,12 +738,13 @@ static void print_histogram(FILE *f, const struct np_run_summary *profile,
 static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 		       const struct cli_pair_list *list, bool brief)
 {
+	const char *app = pairs->known.app[0]->runs.app;
 	size_t width = (size_t)(cli_output_columns() - CLI_LABEL_COLUMNS);
-	char line[512] = "", one[160];
+	char line[512] = "";
 
 	for (size_t i = 0; i < list->n; i++) {
-		cli_pair_text(&list->pair[i], pairs->known.app[0]->runs.app,
-			      NAME, one, sizeof(one));
+		const char *one = cli_pair_text(&list->pair[i], app, NAME);
+
 		/* The first pair is always shown, even if it is long. */
 		if (brief && i && strlen(line) + 2 + strlen(one) > width)
 			break;
@@ -766,7 +766,6 @@ static bool has_doubt(const struct cli_pair_list *list)
 static void print_pairs(FILE *f, const struct show *show, bool brief)
 {
 	const struct pairs *pairs = &show->pairs;
-	char line[512];
 
 	if (!pairs->predicted) {
 		/* If slowdowns are missing, too, the verdict names the run. */
@@ -779,8 +778,7 @@ static void print_pairs(FILE *f, const struct show *show, bool brief)
 	if (cli_has_no_effect(&pairs->known, pairs->scope)) {
 		cli_print_labelled(f, "No effect", "%s",
 				   cli_no_effect_text(&pairs->known,
-						      pairs->scope, line,
-						      sizeof(line)));
+						      pairs->scope));
 		return;
 	}
 	print_list(f, pairs, "Slowed by", &pairs->slowed_by, brief);
@@ -795,14 +793,13 @@ static void
 print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 		     bool brief)
 {
-	char text[CLI_RECOMMENDATION_BYTES];
+	const char *avoid = cli_avoid_text(recommendation);
 
-	cli_avoid_text(recommendation, text, sizeof(text));
-	cli_print_labelled(f, "Avoid", "%s", text);
-	if (brief && *text)
+	cli_print_labelled(f, "Avoid", "%s", avoid);
+	if (brief && *avoid)
 		return;
-	cli_improve_text(recommendation, text, sizeof(text));
-	cli_print_labelled(f, "To improve", "%s", text);
+	cli_print_labelled(f, "To improve", "%s",
+			   cli_improve_text(recommendation));
 }
 
 /* ---- labelled facts ---- */
@@ -826,10 +823,10 @@ static enum cli_colour colour_of(const struct np_run_summary *profile)
 /* Print the sentences of the verdict, the first one in colour. */
 static void print_verdict(FILE *f, const struct np_run_summary *profile)
 {
-	char sentence[CLI_SENTENCE];
-
 	for (int i = 0; i < CLI_SENTENCES; i++) {
-		if (!*cli_verdict_text(profile, i, sentence))
+		const char *sentence = cli_verdict_text(profile, i);
+
+		if (!*sentence)
 			continue;
 		fputs(i ? "" : cli_colour(colour_of(profile)), f);
 		cli_wrap(f, sentence, 0);
@@ -842,8 +839,6 @@ static void print_verdict(FILE *f, const struct np_run_summary *profile)
 static void print_runs(FILE *f, const struct np_run_summary *summary)
 {
 	const struct np_runs *runs = summary->runs;
-	char first[CLI_NUMBER_LEN], last[CLI_NUMBER_LEN],
-		owner[CLI_NUMBER_LEN + 16];
 	char line[512] = "";
 
 	if (summary->count[NP_RUN_UNDER_LEVEL])
@@ -853,16 +848,17 @@ static void print_runs(FILE *f, const struct np_run_summary *summary)
 		cli_appendf(line, sizeof(line), " (%zu with load intervals)",
 			    summary->count[NP_RUN_INTERVALS]);
 	if (summary->latency.n_runs) {
-		cli_day(summary->latency.first, first);
-		cli_day(summary->latency.last, last);
+		const char *first = cli_day(summary->latency.first);
+		const char *last = cli_day(summary->latency.last);
+
 		cli_appendf(line, sizeof(line), ", %s%s%s", first,
 			    strcmp(first, last) ? " to " : "",
 			    strcmp(first, last) ? last : "");
 	}
-	cli_print_labelled(
-		f, "Runs", "%zu of %zu used%s, %s%s", summary->latency.n_runs,
-		runs->n, line, runs->owner == NP_STORE_USER ? "of " : "",
-		cli_owner_name(runs->owner, runs->uid, owner, sizeof(owner)));
+	cli_print_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
+			   summary->latency.n_runs, runs->n, line,
+			   runs->owner == NP_STORE_USER ? "of " : "",
+			   cli_owner_name(runs->owner, runs->uid));
 }
 
 /* Print how many runs do not count and why, and how many are unreadable. */
@@ -871,7 +867,7 @@ static void print_excluded(FILE *f, const struct np_run_summary *summary)
 	size_t n_skipped = summary->runs->n_skipped;
 	char line[256];
 
-	cli_excluded_text(summary, line, sizeof(line));
+	snprintf(line, sizeof(line), "%s", cli_excluded_text(summary));
 	if (summary->count[NP_RUN_TIME])
 		cli_appendf(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
 			    summary->count[NP_RUN_TIME],
@@ -885,7 +881,7 @@ static void print_excluded(FILE *f, const struct np_run_summary *summary)
 /* Print cluster, transport, first leaf switches and MPI of the newest run. */
 static void print_fabric(FILE *f, const struct np_record *run)
 {
-	char line[1024] = "", name[40];
+	char line[1024] = "";
 
 	/* A wide run may have hundreds of leaf switches. */
 	for (size_t i = 0; i < run->n_leaves && i < 4; i++) {
@@ -895,7 +891,7 @@ static void print_fabric(FILE *f, const struct np_record *run)
 			    i		? ", " :
 			    *leaf->name ? ", leaf " :
 					  ", no topology",
-			    cli_truncate(leaf->name, 24, name, sizeof(name)),
+			    cli_truncate(leaf->name, 24),
 			    leaf->n_pairs ? "" : " (not measured)");
 	}
 	if (run->n_leaves > 4)
@@ -916,55 +912,49 @@ static void print_fabric(FILE *f, const struct np_record *run)
 static void print_probes(FILE *f, const struct np_run_summary *profile)
 {
 	const struct np_record *run = profile->fabric;
-	char bytes[CLI_NUMBER_LEN], period[CLI_NUMBER_LEN],
-		share[CLI_NUMBER_LEN];
-	char rss[CLI_NUMBER_LEN], cost[128] = "their own cost was not measured";
+	const char *cost = "their own cost was not measured";
 
 	if (profile->cost.elapsed_sec > 0 && profile->cost.rss_bytes_max)
-		snprintf(cost, sizeof(cost),
-			 "each used %s of a core, %s of memory",
-			 cli_percent(profile->cost.cpu_share, share),
-			 cli_bytes(profile->cost.rss_bytes_max, rss));
+		cost = cli_text("each used %s of a core, %s of memory",
+				cli_percent(profile->cost.cpu_share),
+				cli_bytes(profile->cost.rss_bytes_max));
 	cli_print_labelled(f, "Probes", "%s every %s; %s",
-			   cli_bytes(run->probe.message_bytes, bytes),
-			   cli_setting_sec(run->probe.period_sec, period),
-			   cost);
+			   cli_bytes(run->probe.message_bytes),
+			   cli_setting_sec(run->probe.period_sec), cost);
 }
 
 /* Print the traffic, by the byte counters of the nodes' network devices. */
 static void print_traffic(FILE *f, const struct np_run_summary *profile)
 {
 	double rate = profile->verdict.rate;
-	char text[CLI_NUMBER_LEN];
 
 	if (!isnan(rate))
 		cli_print_labelled(f, "Traffic",
 				   "%seach measured node sent and received %s",
 				   rate < NP_VERDICT_SILENT ? "almost none: " :
 							      "",
-				   cli_rate(rate, text));
+				   cli_rate(rate));
 }
 
 /* Print the share of delayed probes, if there is an idle baseline. */
 static void print_delayed(FILE *f, const struct np_run_summary *profile)
 {
 	const struct np_verdict *verdict = &profile->verdict;
-	char sec[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN];
 
 	if (!profile->is_idle && verdict->against == NP_AGAINST_IDLE)
 		/* Abbreviated, because most profiles fill the screen. */
 		cli_print_labelled(f, "Delayed",
 				   "%s of probes over %s (idle threshold); "
 				   "est. utilisation %.2f",
-				   cli_percent(verdict->delayed_share, share),
-				   cli_sec(verdict->delayed_sec, sec),
+				   cli_percent(verdict->delayed_share),
+				   cli_sec(verdict->delayed_sec),
 				   verdict->utilisation);
 }
 
 /* Print the tolerance in one line; nothing if there is no trace. */
 static void print_tolerance(FILE *f, const struct tolerance *tolerance)
 {
-	char line[256] = "", added[CLI_NUMBER_LEN];
+	char line[256] = "";
 
 	if (!tolerance->traced)
 		return;
@@ -982,8 +972,7 @@ static void print_tolerance(FILE *f, const struct tolerance *tolerance)
 				    *line ? ", " : "",
 				    100 * tolerance->threshold[i].longer,
 				    *line ? " with" : " longer with",
-				    cli_sec(sec, added),
-				    *line ? "" : " latency");
+				    cli_sec(sec), *line ? "" : " latency");
 	}
 	cli_print_labelled(f, "Tolerance", "%s",
 			   *line ? line : "tolerates any added latency");
@@ -1010,27 +999,21 @@ static void print_latency_row(FILE *f, const char *label,
 /* Print one cell of the last row: a latency divided by that of idle. */
 static void print_ratio(FILE *f, double app, double idle)
 {
-	char cell[CLI_NUMBER_LEN];
-
-	snprintf(cell, sizeof(cell), idle > 0 ? "%.1f" : "-",
-		 idle > 0 ? app / idle : 0);
-	cli_print_right(f, cell, 10);
+	cli_print_right(f, idle > 0 ? cli_text("%.1f", app / idle) : "-", 10);
 }
 
 /* Write "idle"; with the period, "idle, 20.0 ms", if that was different. */
-static void idle_label(const struct np_sample *idle, char *buf, size_t len)
+static const char *idle_label(const struct np_sample *idle)
 {
-	char period[CLI_NUMBER_LEN];
-
-	snprintf(buf, len, "idle%s%s", idle->other_period ? ", " : "",
-		 idle->other_period ? cli_sec(idle->period_sec, period) : "");
+	return idle->other_period ?
+		       cli_text("idle, %s", cli_sec(idle->period_sec)) :
+		       "idle";
 }
 
 /* Print the latencies of the application and of idle, and their ratio. */
 static void print_latency(FILE *f, const struct np_run_summary *profile)
 {
 	const struct np_sample *app = &profile->latency, *idle = &profile->idle;
-	char label[32];
 
 	fprintf(f, "\n%s%-18s%10s%10s%10s%10s%10s%10s%s\n",
 		cli_colour(CLI_BOLD), "Latency", "probes", "p50", "p90", "p99",
@@ -1039,8 +1022,7 @@ static void print_latency(FILE *f, const struct np_run_summary *profile)
 	/* If there is no idle baseline, the table has only one row. */
 	if (!idle->n_runs)
 		return;
-	idle_label(idle, label, sizeof(label));
-	print_latency_row(f, label, idle);
+	print_latency_row(f, idle_label(idle), idle);
 	fprintf(f, "%-28s", "ratio to idle");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
 		print_ratio(f, np_sample_quantile(app, quantiles[i]),
@@ -1056,18 +1038,13 @@ static void print_latency(FILE *f, const struct np_run_summary *profile)
 #define LEVEL_WIDEST 20 /* columns of a level's name at most */
 
 /* Write the name of a level, and the number of its runs: "c4 (2)". */
-static const char *level_name(const struct np_run_summary_level *level,
-			      char *buf, size_t len)
+static const char *level_name(const struct np_run_summary_level *level)
 {
-	char name[NP_LEVEL_NAME];
+	const char *name = cli_truncate(level->name, LEVEL_WIDEST);
 
-	cli_truncate(level->name, LEVEL_WIDEST, name, sizeof(name));
 	/* Measurement intervals are no runs. */
-	if (level->run_sec.n)
-		snprintf(buf, len, "%s (%u)", name, level->run_sec.n);
-	else
-		snprintf(buf, len, "%s", name);
-	return buf;
+	return level->run_sec.n ? cli_text("%s (%u)", name, level->run_sec.n) :
+				  name;
 }
 
 enum { RUN_TIME, LOW, HIGH, ROUNDS, LEVEL_ROWS };
@@ -1082,7 +1059,6 @@ static void print_level_row(FILE *f, const struct np_run_summary_level *levels,
 		"                to",
 		"slowdown of the load",
 	};
-	char buf[CLI_NUMBER_LEN];
 
 	fprintf(f, "%-*s", LEVEL_LABEL, label[row]);
 	for (size_t i = 0; i < n; i++) {
@@ -1096,8 +1072,7 @@ static void print_level_row(FILE *f, const struct np_run_summary_level *levels,
 		uint32_t known = row == ROUNDS ? level->impact.n :
 						 level->slowdown.n;
 
-		cli_print_right(f, known ? cli_change(value[row], buf) : "-",
-				width);
+		cli_print_right(f, known ? cli_change(value[row]) : "-", width);
 	}
 	fputc('\n', f);
 }
@@ -1108,11 +1083,9 @@ static void print_level_row(FILE *f, const struct np_run_summary_level *levels,
 static size_t level_width(const struct np_run_summary *profile)
 {
 	size_t widest = 6;
-	char buf[NP_LEVEL_NAME + CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < profile->n_levels; i++) {
-		size_t width = cli_width(
-			level_name(&profile->level[i], buf, sizeof(buf)));
+		size_t width = cli_width(level_name(&profile->level[i]));
 
 		widest = width > widest ? width : widest;
 	}
@@ -1123,21 +1096,18 @@ static size_t level_width(const struct np_run_summary *profile)
 static void print_intervals(FILE *f, const struct np_run_summary *profile)
 {
 	const struct np_one_run *intervals = &profile->intervals;
-	char share[CLI_NUMBER_LEN], longer[CLI_NUMBER_LEN], took[80] = "";
-	char calls[80] = "";
+	const char *took = "", *calls = "";
 	size_t n = 0;
 
 	for (size_t i = 0; i < profile->n_levels; i++)
 		n += profile->level[i].of_intervals;
 	if (!isnan(profile->intervals_longer))
-		snprintf(took, sizeof(took),
-			 " (%s compared with runs without load)",
-			 cli_change(profile->intervals_longer, longer));
+		took = cli_text(" (%s compared with runs without load)",
+				cli_change(profile->intervals_longer));
 	if (!isnan(intervals->apart))
-		snprintf(calls, sizeof(calls),
-			 "; by its %s slowdowns differ by %.1f %%",
-			 intervals->by_calls ? "traffic" : "MPI calls",
-			 100 * expm1(intervals->apart));
+		calls = cli_text("; by its %s slowdowns differ by %.1f %%",
+				 intervals->by_calls ? "traffic" : "MPI calls",
+				 100 * expm1(intervals->apart));
 	cli_print_labelled(
 		f, "Intervals",
 		"%zu loads measured in intervals of %zu %s (%.0f s), which "
@@ -1145,9 +1115,7 @@ static void print_intervals(FILE *f, const struct np_run_summary *profile)
 		n, intervals->n_runs, intervals->n_runs == 1 ? "run" : "runs",
 		intervals->sec, intervals->n_runs == 1 ? "it" : "them",
 		cli_percent(intervals->lost_sec /
-				    fmax(intervals->sec - intervals->lost_sec,
-					 1),
-			    share),
+			    fmax(intervals->sec - intervals->lost_sec, 1)),
 		took, np_one_run_words(intervals->verdict),
 		intervals->by_calls ? ", by its MPI calls" : "", calls);
 }
@@ -1156,7 +1124,6 @@ static void print_intervals(FILE *f, const struct np_run_summary *profile)
 static void print_levels(FILE *f, const struct np_run_summary *profile)
 {
 	const struct np_run_summary_level *level = profile->level;
-	char buf[NP_LEVEL_NAME + CLI_NUMBER_LEN];
 	int width = (int)level_width(profile);
 	size_t n = profile->n_levels, most;
 	bool runs = false;
@@ -1173,8 +1140,7 @@ static void print_levels(FILE *f, const struct np_run_summary *profile)
 		runs		      ? "Under load (runs)" :
 					"Under load");
 	for (size_t i = 0; i < n; i++)
-		cli_print_right(f, level_name(&level[i], buf, sizeof(buf)),
-				width);
+		cli_print_right(f, level_name(&level[i]), width);
 	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
 	for (int row = 0; row < LEVEL_ROWS; row++)
 		print_level_row(f, level, n, width, row);
@@ -1288,11 +1254,13 @@ static void put_verdict(json_object *in, const struct np_run_summary *profile)
 	json_object *object = cli_put_object(in, "verdict");
 	json_object *text = cli_put_array(object, "text");
 	const struct np_verdict *verdict = &profile->verdict;
-	char sentence[CLI_SENTENCE];
 
-	for (int i = 0; i < CLI_SENTENCES; i++)
-		if (*cli_verdict_text(profile, i, sentence))
+	for (int i = 0; i < CLI_SENTENCES; i++) {
+		const char *sentence = cli_verdict_text(profile, i);
+
+		if (*sentence)
 			cli_append_text(text, sentence);
+	}
 	cli_put_text(object, "use", cli_use_name(profile));
 	cli_put_text(object, "doubt", doubt[verdict->doubt]);
 	cli_put_bool(object, "guess", verdict->guess);
@@ -1402,16 +1370,16 @@ static void put_hist(json_object *in, const struct np_run_summary *profile)
 	for (size_t i = 0; i < NP_HIST_BINS; i++) {
 		uint64_t n = count_in(profile->latency.hist, i, i + 1);
 		uint64_t idle = count_in(profile->idle.hist, i, i + 1);
-		char edge[CLI_NUMBER_LEN];
 		json_object *row;
 
 		if (!n && !idle)
 			continue;
 		row = json_object_new_array();
 		/* Six digits keep the output short. */
-		snprintf(edge, sizeof(edge), "%.6g", np_hist_edge(i));
 		json_object_array_add(
-			row, json_object_new_double_s(np_hist_edge(i), edge));
+			row, json_object_new_double_s(
+				     np_hist_edge(i),
+				     cli_text("%.6g", np_hist_edge(i))));
 		json_object_array_add(row, json_object_new_uint64(n));
 		json_object_array_add(row, json_object_new_uint64(idle));
 		json_object_array_add(list, row);

@@ -375,7 +375,6 @@ static int add_upper_switch(struct topology *topology, const char *path,
 			    unsigned line, const char *name,
 			    const char *children)
 {
-	char number[CLI_NUMBER_LEN] = "";
 	int rc = np_hostlist_each(children, NULL, NULL);
 	struct upper_switch *above;
 
@@ -384,12 +383,11 @@ static int add_upper_switch(struct topology *topology, const char *path,
 	if (np_array_grow(&topology->upper, topology->n_upper,
 			  sizeof(*topology->upper)))
 		return -ENOMEM;
-	if (line)
-		snprintf(number, sizeof(number), ":%u", line);
 	above = &topology->upper[topology->n_upper++];
 	*above = (struct upper_switch){ .children = strdup(children) };
 	snprintf(above->name, sizeof(above->name), "%s", name);
-	if (asprintf(&above->where, "%s%s", path, number) < 0)
+	if (asprintf(&above->where, "%s%s", path,
+		     line ? cli_text(":%u", line) : "") < 0)
 		above->where = NULL;
 	return above->where && above->children ? 0 : -ENOMEM;
 }
@@ -2375,22 +2373,18 @@ static int simulate_all(struct sim *sim)
 #define N_SHOWN 3	  /* users, partitions or names that are listed */
 
 /* "12.3 %" */
-static const char *percent(double ratio, char buf[CLI_NUMBER_LEN])
+static const char *percent(double ratio)
 {
-	snprintf(buf, CLI_NUMBER_LEN, "%.1f %%",
-		 fabs(100 * ratio) < .05 ? 0 : 100 * ratio);
-	return buf;
+	return cli_text("%.1f %%", fabs(100 * ratio) < .05 ? 0 : 100 * ratio);
 }
 
 /* " (95 % interval 1.1 % to 3.0 %)"; "" if the interval is not known. */
-static const char *interval_text(const struct estimate *range, char *buf,
-				 size_t len)
+static const char *interval_text(const struct estimate *range)
 {
-	buf[0] = '\0';
-	if (isfinite(range->low))
-		snprintf(buf, len, " (95 %% interval %.1f %% to %.1f %%)",
-			 100 * range->low, 100 * range->high);
-	return buf;
+	return isfinite(range->low) ?
+		       cli_text(" (95 %% interval %.1f %% to %.1f %%)",
+				100 * range->low, 100 * range->high) :
+		       "";
 }
 
 /* The policy that the verdict is about: the last one that changes jobs. */
@@ -2404,62 +2398,53 @@ static const struct policy *acting_policy(const struct sim *sim)
 }
 
 /* Time from the first to the last submission: "30 days", "3 hours". */
-static const char *span_text(const struct sim *sim, char buf[CLI_NUMBER_LEN])
+static const char *span_text(const struct sim *sim)
 {
 	double days = (double)(sim->job[sim->log.n - 1].submit_sec -
 			       sim->job[0].submit_sec) /
 		      86400;
 
-	if (days >= 2)
-		snprintf(buf, CLI_NUMBER_LEN, "%.0f days", days);
-	else if (days >= 2 / 24.0)
-		snprintf(buf, CLI_NUMBER_LEN, "%.0f hours", 24 * days);
-	else
-		snprintf(buf, CLI_NUMBER_LEN, "%.0f minutes", 1440 * days);
-	return buf;
+	return days >= 2	? cli_text("%.0f days", days) :
+	       days >= 2 / 24.0 ? cli_text("%.0f hours", 24 * days) :
+				  cli_text("%.0f minutes", 1440 * days);
 }
 
-/* Append how many conflicts may have been missed, and what to do about it. */
-static void add_uncertain(const struct sim *sim, char *buf, size_t len)
+/* How many conflicts may have been missed, and what to do about it; or "". */
+static const char *uncertain_text(const struct sim *sim)
 {
-	if (sim->n_uncertain)
-		cli_appendf(
-			buf, len,
-			" %zu pair%s of applications %s only an uncertain "
-			"prediction, on which placement does not act: netprof "
-			"matrix marks such pairs, and netprof predict says "
-			"what to measure.",
-			sim->n_uncertain, cli_plural_s(sim->n_uncertain),
-			sim->n_uncertain == 1 ? "has" : "have");
+	return sim->n_uncertain ?
+		       cli_text(" %zu pair%s of applications %s only an "
+				"uncertain prediction, on which placement does "
+				"not act: netprof matrix marks such pairs, and "
+				"netprof predict says what to measure.",
+				sim->n_uncertain,
+				cli_plural_s(sim->n_uncertain),
+				sim->n_uncertain == 1 ? "has" : "have") :
+		       "";
 }
 
 /* Why the policy did nothing; NULL: it did something. */
-static const char *nothing_text(const struct sim *sim, char *buf, size_t len)
+static const char *nothing_text(const struct sim *sim)
 {
 	const struct policy *policy = acting_policy(sim);
 	double limit = policy ? policy->sim.policy.max_slowdown : NAN;
-	char text[CLI_NUMBER_LEN], other[CLI_NUMBER_LEN];
 
 	if (!policy || policy->sum.held || policy->sum.was_restricted)
 		return NULL;
 	if (!sim->known_jobs)
-		snprintf(buf, len,
-			 "Placement would have changed nothing: no job of the "
-			 "log has a profile.");
-	else if (sim->worst <= limit)
-		snprintf(buf, len,
-			 "Placement would have changed nothing: no application "
-			 "is predicted to slow another on its leaf switch by "
-			 "more than %s (MaxSlowdown); the largest predicted "
-			 "slowdown is %s.",
-			 percent(limit, text), percent(sim->worst, other));
-	else
-		snprintf(buf, len,
-			 "Placement would have changed nothing: conflicting "
-			 "jobs never needed nodes at the same time.");
-	if (sim->known_jobs)
-		add_uncertain(sim, buf, len);
-	return buf;
+		return "Placement would have changed nothing: no job of the "
+		       "log has a profile.";
+	if (sim->worst <= limit)
+		return cli_text(
+			"Placement would have changed nothing: no application "
+			"is predicted to slow another on its leaf switch by "
+			"more than %s (MaxSlowdown); the largest predicted "
+			"slowdown is %s.%s",
+			percent(limit), percent(sim->worst),
+			uncertain_text(sim));
+	return cli_text("Placement would have changed nothing: conflicting "
+			"jobs never needed nodes at the same time.%s",
+			uncertain_text(sim));
 }
 
 /* The size of a change: an estimate below 0 gets the opposite sign. */
@@ -2471,75 +2456,60 @@ static struct estimate absolute(const struct estimate *change)
 }
 
 /* "lengthened waiting times by 3.0 % (95 % interval 1.0 % to 5.0 %)" */
-static const char *delay_text(const struct gain *gain, char *buf, size_t len)
+static const char *delay_text(const struct gain *gain)
 {
 	struct estimate delay = absolute(&gain->delay);
-	char text[CLI_NUMBER_LEN], range[64];
 
 	if (isnan(delay.value))
-		snprintf(buf, len, "lengthened the mean wait from 0 to %.0f s",
-			 gain->wait_change_sec);
-	else if (delay.value == 0)
-		snprintf(buf, len, "left waiting times as they were");
-	else
-		snprintf(buf, len, "%s waiting times by %s%s",
-			 gain->delay.value < 0 ? "shortened" : "lengthened",
-			 percent(delay.value, text),
-			 interval_text(&delay, range, sizeof(range)));
-	return buf;
+		return cli_text("lengthened the mean wait from 0 to %.0f s",
+				gain->wait_change_sec);
+	if (delay.value == 0)
+		return "left waiting times as they were";
+	return cli_text("%s waiting times by %s%s",
+			gain->delay.value < 0 ? "shortened" : "lengthened",
+			percent(delay.value), interval_text(&delay));
 }
 
 /* One sentence: what the acting policy would have saved and cost. */
-static void verdict_text(const struct sim *sim, char *buf, size_t len)
+static const char *verdict_text(const struct sim *sim)
 {
 	const struct policy *policy = acting_policy(sim);
-	char text[CLI_NUMBER_LEN], range[64], delay[128], span[CLI_NUMBER_LEN];
+	const char *nothing = nothing_text(sim);
 	struct estimate saved;
 
-	if (!policy || !sim->seeds_done) {
-		snprintf(
-			buf, len, "%s",
-			policy ?
-				"Stopped before there was anything to "
-				"compare." :
-			sim->n_policies == 1 ?
-				"Only one policy was simulated: there is "
-				"nothing to compare it with." :
-				"None of the simulated policies changes jobs.");
-		return;
-	}
-	if (nothing_text(sim, buf, len))
-		return;
+	if (!policy && sim->n_policies == 1)
+		return "Only one policy was simulated: there is nothing to "
+		       "compare it with.";
+	if (!policy)
+		return "None of the simulated policies changes jobs.";
+	if (!sim->seeds_done)
+		return "Stopped before there was anything to compare.";
+	if (nothing)
+		return nothing;
 	saved = absolute(&policy->gain.saved);
-	snprintf(buf, len,
-		 "Over these %s, %s would have %s %s of the node-hours%s and "
-		 "%s; %zu of %zu jobs would have been held longer than %d "
-		 "minutes.",
-		 span_text(sim, span), policy->name,
-		 policy->gain.saved.value < 0 ? "cost" : "saved",
-		 percent(saved.value, text),
-		 interval_text(&saved, range, sizeof(range)),
-		 delay_text(&policy->gain, delay, sizeof(delay)),
-		 policy->sum.held_long, policy->sum.started,
-		 LONG_HOLD_SEC / 60);
+	return cli_text(
+		"Over these %s, %s would have %s %s of the node-hours%s and "
+		"%s; %zu of %zu jobs would have been held longer than %d "
+		"minutes.",
+		span_text(sim), policy->name,
+		policy->gain.saved.value < 0 ? "cost" : "saved",
+		percent(saved.value), interval_text(&saved),
+		delay_text(&policy->gain), policy->sum.held_long,
+		policy->sum.started, LONG_HOLD_SEC / 60);
 }
 
 /* A value with its unit. */
-static const char *value_text(const struct row *row, double value,
-			      char buf[CLI_NUMBER_LEN])
+static const char *value_text(const struct row *row, double value)
 {
 	switch (row->unit) {
 	case U_SEC:
-		return value < 1 ? strcpy(buf, "0 s") : cli_sec(value, buf);
+		return value < 1 ? "0 s" : cli_sec(value);
 	case U_SHARE:
-		return percent(value, buf);
+		return percent(value);
 	case U_HOURS:
-		snprintf(buf, CLI_NUMBER_LEN, "%.0f h", value / 3600);
-		return buf;
+		return cli_text("%.0f h", value / 3600);
 	default:
-		snprintf(buf, CLI_NUMBER_LEN, "%.*f",
-			 row->unit == U_NUMBER ? 2 : 0, value);
-		return buf;
+		return cli_text("%.*f", row->unit == U_NUMBER ? 2 : 0, value);
 	}
 }
 
@@ -2566,8 +2536,6 @@ static int policy_width(const struct sim *sim)
 static void print_table(const struct sim *sim, size_t from, size_t to,
 			int width)
 {
-	char text[CLI_NUMBER_LEN];
-
 	printf("\n%s%-*s", cli_colour(CLI_BOLD), NAME_COLUMNS, "");
 	for (size_t i = from; i < to; i++)
 		cli_print_right(stdout, policy_label(sim, i), width);
@@ -2579,8 +2547,7 @@ static void print_table(const struct sim *sim, size_t from, size_t to,
 			cli_print_right(
 				stdout,
 				value_text(row,
-					   value_of(row, &sim->policy[i].sum),
-					   text),
+					   value_of(row, &sim->policy[i].sum)),
 				width);
 		putchar('\n');
 	}
@@ -2690,15 +2657,16 @@ static void print_group(const struct sim *sim, enum grouping grouping,
 			const struct group *group, bool first)
 {
 	double change = mean_wait_change(group);
-	char name[64], wait[CLI_NUMBER_LEN];
+	char name[64];
 
 	printf("%-10s ", first ? grouping_name[grouping] : "");
 	cli_print_left(
 		stdout,
 		group_name(sim, grouping, group->key, name, sizeof(name)), 18);
 	printf(" %8zu ", group->jobs);
-	snprintf(wait, sizeof(wait), "%+.0f s", fabs(change) < .5 ? 0 : change);
-	cli_print_right(stdout, wait, 14);
+	cli_print_right(stdout,
+			cli_text("%+.0f s", fabs(change) < .5 ? 0 : change),
+			14);
 	printf("%16.1f h\n", fabs(group->saved_node_sec) < 180 ?
 				     0 :
 				     group->saved_node_sec / 3600);
@@ -2761,13 +2729,13 @@ static void print_profiling(const struct sim *sim)
 {
 	const struct policy *policy = acting_policy(sim);
 	double known = known_share(sim), sum = 0, factor;
-	char line[512] = "", text[CLI_NUMBER_LEN], name[48];
+	char line[512] = "", name[48];
 	struct job_name *all;
 	size_t n, few;
 
 	cli_printf(CLI_PLAIN, 2,
 		   "With a profile: %zu of %zu jobs, %s of the node-hours.",
-		   sim->known_jobs, sim->log.n, percent(known, text));
+		   sim->known_jobs, sim->log.n, percent(known));
 	all = sim->opt->mix.n || known > .9 ? NULL : unprofiled(sim, &n);
 	if (!all || !n) {
 		free(all);
@@ -2784,7 +2752,7 @@ static void print_profiling(const struct sim *sim)
 		CLI_PLAIN, 2,
 		"Most node-hours without one: %s (%s of all). To measure one: "
 		"sbatch --netprofile=NAME --netprofile-calibrate job.sh",
-		line, percent(sum, text));
+		line, percent(sum));
 	/* A loss is only predicted if both jobs have a profile. */
 	factor = fmin(1, known + sum) * fmin(1, known + sum) / (known * known);
 	if (policy && known > 0 && policy->gain.saved.value > 0)
@@ -2792,7 +2760,7 @@ static void print_profiling(const struct sim *sim)
 			   "If they behave like the profiled jobs, placement "
 			   "would save about %s of the node-hours with their "
 			   "profiles.",
-			   percent(policy->gain.saved.value * factor, text));
+			   percent(policy->gain.saved.value * factor));
 	free(all);
 }
 
@@ -2836,7 +2804,6 @@ static void print_source(const struct sim *sim)
 /* The verdict, the table, the effect on groups, and the sources. */
 static int print_text(const struct sim *sim)
 {
-	char line[1024], text[CLI_NUMBER_LEN];
 	int width = policy_width(sim);
 	size_t room;
 
@@ -2844,9 +2811,8 @@ static int print_text(const struct sim *sim)
 		cli_printf(CLI_YELLOW, 0,
 			   "Stopped after %s: the results are of the jobs that "
 			   "had ended by then.",
-			   percent(sim->share_done, text));
-	verdict_text(sim, line, sizeof(line));
-	cli_printf(CLI_BOLD, 0, "%s", line);
+			   percent(sim->share_done));
+	cli_printf(CLI_BOLD, 0, "%s", verdict_text(sim));
 	room = cli_columns() < NAME_COLUMNS + width ?
 		       1 :
 		       (size_t)((cli_columns() - NAME_COLUMNS) / width);
@@ -2855,8 +2821,7 @@ static int print_text(const struct sim *sim)
 			    from + room < sim->n_policies ? from + room :
 							    sim->n_policies,
 			    width);
-	if (acting_policy(sim) && sim->with &&
-	    !nothing_text(sim, line, sizeof(line)))
+	if (acting_policy(sim) && sim->with && !nothing_text(sim))
 		print_groups(sim);
 	putchar('\n');
 	print_profiling(sim);
@@ -2952,10 +2917,8 @@ static const struct cli_table parsable = {
 static int print_data(const struct sim *sim, enum cli_format format)
 {
 	json_object *root = json_object_new_object(), *list;
-	char line[1024];
 
-	verdict_text(sim, line, sizeof(line));
-	cli_put_text(root, "verdict", line);
+	cli_put_text(root, "verdict", verdict_text(sim));
 	cli_put_bool(root, "stopped", sim->stopped);
 	cli_put_text(root, "source", sim->source);
 	cli_put_count(root, "jobs", sim->log.n);

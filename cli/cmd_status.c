@@ -27,10 +27,9 @@
 #include "np_conf.h"
 #include "np_figure.h"
 
-#define LINE_BYTES 1024 /* for a sentence or a cell */
-#define MIN_ROWS 3	/* rows of each table, however short the screen is */
-#define MAX_DENIALS 3	/* lines about denied names, unless --all is given */
-#define MAX_DRAWN 60	/* leaf switches drawn, unless --all is given */
+#define MIN_ROWS 3    /* rows of each table, however short the screen is */
+#define MAX_DENIALS 3 /* lines about denied names, unless --all is given */
+#define MAX_DRAWN 60  /* leaf switches drawn, unless --all is given */
 
 struct status {
 	const struct np_state *state; /* borrowed */
@@ -49,28 +48,25 @@ struct status {
 /* Print the mode, or a warning in red if placement does not act. */
 static void print_mode(const struct status *status)
 {
-	char line[LINE_BYTES];
 	bool stale = cli_state_stale(status->state, status->now);
 
 	cli_printf(stale ? CLI_RED : CLI_BOLD, 0, "%s",
 		   cli_mode_text(status->state, status->now,
-				 status->placement_enabled, line,
-				 sizeof(line)));
+				 status->placement_enabled));
 }
 
 /* Print when and where the last decision was made, and for how many jobs. */
 static void print_decision(const struct status *status)
 {
 	const struct np_state *state = status->state;
-	char age[96], interval[CLI_NUMBER_LEN], duration[CLI_NUMBER_LEN];
 
 	cli_print_labelled(
 		stdout, "Decided", "%s by %.64s on %.64s, every %s, in %s",
-		cli_age(state->date, status->now, age, sizeof(age)),
+		cli_age(state->date, status->now),
 		*state->controller ? state->controller : "slurmctld",
 		*state->cluster ? state->cluster : "an unnamed cluster",
-		cli_setting_sec(state->interval_sec, interval),
-		cli_sec(state->decide_sec, duration));
+		cli_setting_sec(state->interval_sec),
+		cli_sec(state->decide_sec));
 	cli_print_labelled(stdout, "Jobs",
 			   "%zu running (%zu with a profile), %zu pending (%zu "
 			   "kept apart); %u profile%s",
@@ -98,25 +94,20 @@ static int print_denied(const struct status *status)
 {
 	size_t n = status->state->n_denials;
 	size_t shown = status->all || n <= MAX_DENIALS ? n : MAX_DENIALS - 1;
-	char line[LINE_BYTES];
 	int lines = 0;
 
 	for (size_t i = 0; i < shown; i++)
 		lines += print_and_count_lines(
 			i ? "" : "Denied",
-			cli_denied_text(&status->state->denial[i], line,
-					sizeof(line)));
-	if (shown < n) {
-		snprintf(line, sizeof(line), "%zu more (shown with --all)",
-			 n - shown);
-		lines += print_and_count_lines("", line);
-	}
-	if (status->state->more_denied) {
-		snprintf(line, sizeof(line), "%u more job%s of other users",
-			 status->state->more_denied,
-			 cli_plural_s(status->state->more_denied));
-		lines += print_and_count_lines("", line);
-	}
+			cli_denied_text(&status->state->denial[i]));
+	if (shown < n)
+		lines += print_and_count_lines(
+			"", cli_text("%zu more (shown with --all)", n - shown));
+	if (status->state->more_denied)
+		lines += print_and_count_lines(
+			"", cli_text("%u more job%s of other users",
+				     status->state->more_denied,
+				     cli_plural_s(status->state->more_denied)));
 	return lines;
 }
 
@@ -159,7 +150,6 @@ static void print_other_leaves(const struct status *status, size_t from)
 {
 	const struct np_state_leaf *worst = NULL;
 	uint32_t nodes = 0, idle = 0;
-	char worst_slowdown[CLI_NUMBER_LEN];
 
 	for (size_t i = from; i < status->state->n_leaves; i++) {
 		nodes += status->leaf[i]->n_nodes;
@@ -172,7 +162,7 @@ static void print_other_leaves(const struct status *status, size_t from)
 	       "--all)\n",
 	       status->state->n_leaves - from, nodes, idle,
 	       worst ? "worst slowdown " : "no jobs with a profile",
-	       worst ? cli_change(worst->worst_slowdown, worst_slowdown) : "");
+	       worst ? cli_change(worst->worst_slowdown) : "");
 }
 
 /*
@@ -196,31 +186,26 @@ static void print_leaves(const struct status *status, size_t rows)
 }
 
 /*
- * Write the restriction of a job, such as "only leaf[0-1]" or "until 14:03:05",
- * after "advice: " if it is not applied.
+ * The restriction of a job, such as "only leaf[0-1]" or "until 14:03:05", after
+ * "advice: " if it is not applied.
  */
-static void format_restriction(const struct np_state_job *job, char *buf,
-			       size_t len)
+static const char *restriction_text(const struct np_state_job *job)
 {
-	char date[CLI_NUMBER_LEN];
 	const char *prefix = job->applied ? "" : "advice: ";
+	const char *date = cli_date(job->until);
 
-	if (!strcmp(job->action, "held")) {
-		cli_date(job->until, date);
-		snprintf(buf, len, "%suntil %s", prefix,
-			 strchr(date, 'T') ? strchr(date, 'T') + 1 : date);
-	} else {
-		snprintf(buf, len, "%sonly %s", prefix, job->leaves);
-	}
+	if (strcmp(job->action, "held"))
+		return cli_text("%sonly %s", prefix, job->leaves);
+	return cli_text("%suntil %s", prefix,
+			strchr(date, 'T') ? strchr(date, 'T') + 1 : date);
 }
 
 /*
- * Write the jobs from which a job is kept apart: "17 lmp" if there is only one,
- * or "17 +2" for job 17, the worst cause, and two others.
+ * The jobs from which a job is kept apart: "17 lmp" if there is only one, or
+ * "17 +2" for job 17, the worst cause, and two others.
  */
-static void format_causes(const struct np_state_job *job,
-			  const struct np_state_cause *worst, char *buf,
-			  size_t len)
+static const char *causes_text(const struct np_state_job *job,
+			       const struct np_state_cause *worst)
 {
 	size_t others = 0;
 
@@ -233,11 +218,9 @@ static void format_causes(const struct np_state_job *job,
 				      job->cause[i].other;
 		others += !is_repeated;
 	}
-	if (others)
-		snprintf(buf, len, "%u +%zu", worst->other, others);
-	else
-		snprintf(buf, len, "%u %.64s", worst->other,
-			 cli_app_name(worst->other_app));
+	return others ? cli_text("%u +%zu", worst->other, others) :
+			cli_text("%u %.64s", worst->other,
+				 cli_app_name(worst->other_app));
 }
 
 /* Columns of the table of jobs kept apart. The last one needs no width. */
@@ -255,28 +238,20 @@ enum {
  * worst cause.
  */
 static void fill_cells(const struct np_state_job *job,
-		       char cell[N_COLUMNS][LINE_BYTES])
+		       const char *cell[N_COLUMNS])
 {
 	const struct np_state_cause *cause = cli_worst_cause(job);
-	char id[CLI_NUMBER_LEN], slowdown[CLI_NUMBER_LEN];
 
-	snprintf(cell[COLUMN_JOB], LINE_BYTES, "%s",
-		 cli_job_name(job->id, job->array, job->task, id));
-	snprintf(cell[COLUMN_APPLICATION], LINE_BYTES, "%s",
-		 cli_app_name(job->app));
-	format_restriction(job, cell[COLUMN_RESTRICTION], LINE_BYTES);
-	strcpy(cell[COLUMN_BECAUSE_OF], "-");
-	strcpy(cell[COLUMN_WOULD_SLOW], "-");
-	if (!cause)
-		return;
-	format_causes(job, cause, cell[COLUMN_BECAUSE_OF], LINE_BYTES);
-	cli_change(cause->slowdown, slowdown);
-	if (cli_is_own_victim(job, cause))
-		snprintf(cell[COLUMN_WOULD_SLOW], LINE_BYTES, "itself %s",
-			 slowdown);
-	else
-		snprintf(cell[COLUMN_WOULD_SLOW], LINE_BYTES, "%u %s",
-			 cause->victim, slowdown);
+	cell[COLUMN_JOB] = cli_job_name(job->id, job->array, job->task);
+	cell[COLUMN_APPLICATION] = cli_app_name(job->app);
+	cell[COLUMN_RESTRICTION] = restriction_text(job);
+	cell[COLUMN_BECAUSE_OF] = cause ? causes_text(job, cause) : "-";
+	cell[COLUMN_WOULD_SLOW] =
+		!cause ? "-" :
+		cli_is_own_victim(job, cause) ?
+			 cli_text("itself %s", cli_change(cause->slowdown)) :
+			 cli_text("%u %s", cause->victim,
+				  cli_change(cause->slowdown));
 }
 
 /*
@@ -292,7 +267,7 @@ static void print_kept_apart(const struct status *status, size_t rows)
 		cli_name_column(24, 3),
 		cli_name_column(14, 3),
 	};
-	char cell[N_COLUMNS][LINE_BYTES];
+	const char *cell[N_COLUMNS];
 
 	if (!n)
 		return;
@@ -376,10 +351,9 @@ static void append_denial(json_object *list,
 			  const struct np_state_denial *denial)
 {
 	json_object *object = cli_append_object(list);
-	char user[CLI_NUMBER_LEN];
 
 	cli_put_count(object, "uid", denial->uid);
-	cli_put_text(object, "user", cli_user(denial->uid, user));
+	cli_put_text(object, "user", cli_user(denial->uid));
 	cli_put_text(object, "app", denial->app);
 	cli_put_count(object, "jobs", denial->n_jobs);
 	cli_put_bool(object, "refuted", denial->refuted);
@@ -521,7 +495,6 @@ static int save_plot(const struct status *status, const char *path)
 	size_t n = status->state->n_leaves;
 	size_t shown = status->all || n <= MAX_DRAWN ? n : MAX_DRAWN;
 	struct np_figure *figure;
-	char date[CLI_NUMBER_LEN];
 
 	if (!n)
 		return cli_fail("the last decision contains no leaf switches");
@@ -538,7 +511,7 @@ static int save_plot(const struct status *status, const char *path)
 		n,
 		shown < n ? " (those with the worst slowdowns are shown)" : "",
 		status->n_running, status->n_known,
-		cli_date(status->state->date, date));
+		cli_date(status->state->date));
 	figure->date = status->state->date;
 	return cli_figure_save_and_free(figure, path);
 }

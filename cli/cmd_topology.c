@@ -1424,16 +1424,15 @@ static void print_yaml(const struct comparison *cmp)
 static void print_found_leaves(const struct comparison *cmp)
 {
 	const struct cli_places *places = cmp->found;
-	char within[CLI_NUMBER_LEN], between[CLI_NUMBER_LEN];
 	size_t n = count_leaves(places);
 
 	printf("%zu node%s on %zu leaf switch%s", places->n,
 	       cli_plural_s(places->n), n, n == 1 ? "" : "es");
 	if (places->within > 0)
 		printf(" by their latencies: %s within",
-		       cli_sec(places->within, within));
+		       cli_sec(places->within));
 	if (places->within > 0 && places->between > 0)
-		printf(", %s between", cli_sec(places->between, between));
+		printf(", %s between", cli_sec(places->between));
 	puts("");
 	for (uint32_t leaf = 0; leaf < places->n_leaves; leaf++) {
 		if (!has_nodes(places, leaf))
@@ -1513,14 +1512,12 @@ static bool is_undecided(const struct comparison *cmp)
 /* Fail if the latencies show nothing about Slurm's topology. */
 static int print_undecided(const struct comparison *cmp)
 {
-	char within[CLI_NUMBER_LEN];
-
 	return cli_fail(
 		"the latencies of these %zu nodes (%s) do not distinguish leaf "
 		"switches, of which Slurm has %zu, so they show nothing about "
 		"Slurm's topology; measure idle nodes with a larger --repeats, "
 		"or use --ibnetdiscover or --lldp",
-		cmp->found->n, cli_sec(cmp->found->within, within),
+		cmp->found->n, cli_sec(cmp->found->within),
 		count_slurm_leaves(cmp));
 }
 

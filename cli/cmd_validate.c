@@ -438,9 +438,9 @@ static int score_predictions(struct validate_ctx *ctx)
 #define NAME_COLUMNS 13 /* width of a program's name */
 
 /* Return a share as a percentage, or "not known". */
-static const char *share_text(double share, char buf[CLI_NUMBER_LEN])
+static const char *share_text(double share)
 {
-	return isnan(share) ? "not known" : cli_percent(share, buf);
+	return isnan(share) ? "not known" : cli_percent(share);
 }
 
 /* Print what was measured, where, and how much repeated runs differ. */
@@ -448,7 +448,6 @@ static void print_measured(const struct validate_ctx *ctx)
 {
 	const struct cli_pair_results *result = &ctx->result;
 	const struct np_pairs_place *place = &ctx->pairs.place;
-	char day[CLI_NUMBER_LEN];
 
 	cli_print_labelled(stdout, "Measured",
 			   "%zu pair%s of %zu program%s on leaf switch %s: %s "
@@ -458,7 +457,7 @@ static void print_measured(const struct validate_ctx *ctx)
 			   place->leaf ? place->leaf : "(no topology)",
 			   place->victim_nodes ? place->victim_nodes : "?",
 			   place->corunner_nodes ? place->corunner_nodes : "?",
-			   cli_day(ctx->pairs.date, day));
+			   cli_day(ctx->pairs.date));
 	if (result->n_repeated)
 		cli_print_labelled(stdout, "Repeats",
 				   "two runs of a pair differ by %.1f "
@@ -568,7 +567,7 @@ static void print_score(const struct validate_ctx *ctx)
 {
 	const struct np_score *score = &ctx->score;
 	double constant_points = ctx->constant_score.mean_points;
-	char a[CLI_NUMBER_LEN], b[CLI_NUMBER_LEN], ratio[CLI_NUMBER_LEN] = "";
+	char ratio[CLI_NUMBER_LEN] = "";
 
 	if (!score->n)
 		return;
@@ -583,21 +582,20 @@ static void print_score(const struct validate_ctx *ctx)
 	cli_print_labelled(stdout, "Large",
 			   "%s of the errors exceed 10 percentage points, %s "
 			   "exceed 20; mean error with sign %+.1f",
-			   share_text(1 - score->within_near, a),
-			   share_text(score->beyond_far, b),
-			   score->bias_points);
+			   share_text(1 - score->within_near),
+			   share_text(score->beyond_far), score->bias_points);
 	cli_print_labelled(stdout, "At 10 %",
 			   "recall %s, precision %s (pairs slowed by 10 %% or "
 			   "more: %zu measured, %zu predicted)",
-			   share_text(score->recall, a),
-			   share_text(score->precision, b), score->n_harm,
+			   share_text(score->recall),
+			   share_text(score->precision), score->n_harm,
 			   score->n_predicted_harm);
 	if (score->n_intervals)
 		cli_print_labelled(
 			stdout, "Intervals",
 			"%s of the 90 %% intervals contain the measured value; "
 			"median width %.1f percentage points",
-			share_text(score->coverage, a), score->width_points);
+			share_text(score->coverage), score->width_points);
 }
 
 /* Return the size of a prediction's error, as a fraction. */
@@ -639,7 +637,7 @@ static void print_pair(const struct validate_ctx *ctx, size_t pair,
 		       int name_width)
 {
 	const struct np_prediction *p = &ctx->prediction[pair];
-	char flags[256], interval[64] = "-";
+	const char *flags = cli_flag_names(p->flags);
 
 	cli_print_left(stdout, victim_name(ctx, pair), name_width);
 	putchar(' ');
@@ -647,11 +645,12 @@ static void print_pair(const struct validate_ctx *ctx, size_t pair,
 	putchar(' ');
 	cli_print_number(cli_change, measured(ctx, pair)->mean, 9);
 	cli_print_number(cli_change, p->slowdown, 10);
-	if (!isnan(p->low))
-		snprintf(interval, sizeof(interval), "%.0f to %.0f",
-			 cli_whole_percent(p->low), cli_whole_percent(p->high));
-	cli_print_right(stdout, interval, 15);
-	cli_flag_names(p->flags, flags, sizeof(flags));
+	cli_print_right(stdout,
+			isnan(p->low) ? "-" :
+					cli_text("%.0f to %.0f",
+						 cli_whole_percent(p->low),
+						 cli_whole_percent(p->high)),
+			15);
 	printf("  %s\n", *flags ? flags : "-");
 }
 
@@ -737,7 +736,6 @@ static void put_programs(json_object *in, const struct validate_ctx *ctx)
 static void put_pairs(json_object *in, const struct validate_ctx *ctx)
 {
 	json_object *list = cli_put_array(in, "pairs");
-	char flags[256];
 
 	for (size_t i = 0; i < n_pairs(ctx); i++) {
 		const struct cli_pair_result *pair = &ctx->result.pair[i];
@@ -752,8 +750,7 @@ static void put_pairs(json_object *in, const struct validate_ctx *ctx)
 		cli_put_real(o, "predicted", p->slowdown);
 		cli_put_real(o, "low", p->low);
 		cli_put_real(o, "high", p->high);
-		cli_put_text(o, "flags",
-			     cli_flag_names(p->flags, flags, sizeof(flags)));
+		cli_put_text(o, "flags", cli_flag_names(p->flags));
 	}
 }
 

@@ -181,8 +181,8 @@ struct np_shared {
 	struct np_written *written; /* by id */
 	size_t n_written;
 	/*
-	 * The jobs updated since that list was made, in no order; they are as
-	 * many as the thread updates in one pass.
+	 * The jobs updated since that list was made, in no order; no more than
+	 * the thread updates in one pass.
 	 */
 	struct np_written *recent;
 	size_t n_recent;

@@ -54,10 +54,10 @@ static int fail_no_trace(const char *what)
 {
 	const struct cli_options own = { .uid = getuid() };
 	struct cli_store store;
-	char near[256] = "";
+	const char *near = "";
 
 	if (cli_store_open(&store) < 0) {
-		cli_similar_apps(&store, &own, what, near, sizeof(near));
+		near = cli_similar_apps(&store, &own, what);
 		cli_store_close(&store);
 	}
 	return cli_fail("%.64s: no such file, and no trace of an application "

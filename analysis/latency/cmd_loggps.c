@@ -394,12 +394,10 @@ static int load(const struct options *o, struct np_loggps_record *r)
 static void print_value(const char *symbol, const char *name,
 			const struct np_loggps_value *v)
 {
-	char range[CLI_NUMBER_LEN];
-
 	printf("%s%-3s%s%-22s", cli_colour(CLI_BOLD), symbol,
 	       cli_colour(CLI_PLAIN), name);
 	cli_print_sec(v->value, 9);
-	printf("   %s\n", cli_sec_range(v->low, v->high, range));
+	printf("   %s\n", cli_sec_range(v->low, v->high));
 }
 
 /* Prints a time per byte; more: what follows it. */
@@ -414,28 +412,24 @@ static void print_bytes(const char *symbol, const char *name,
 /* Prints S, or that no size is noticeably slower. */
 static void print_rendezvous(const struct np_loggps_fit *f)
 {
-	char s[CLI_NUMBER_LEN], above[CLI_NUMBER_LEN], cost[CLI_NUMBER_LEN];
-
 	printf("%s%-3s%s", cli_colour(CLI_BOLD), "S", cli_colour(CLI_PLAIN));
 	if (f->S)
 		printf("%-22s%9s   rendezvous from %s on costs %s\n",
-		       "eager up to", cli_bytes(f->S, s),
-		       cli_bytes(f->S_above, above),
-		       cli_sec(f->step.value, cost));
+		       "eager up to", cli_bytes(f->S), cli_bytes(f->S_above),
+		       cli_sec(f->step.value));
 	else
 		printf("no costly rendezvous up to %s\n",
-		       cli_bytes(f->bytes_max, s));
+		       cli_bytes(f->bytes_max));
 }
 
 /* Prints a result as a table. */
 static int print_text(const struct np_loggps_record *r)
 {
 	const struct np_loggps_fit *f = &r->fit;
-	char date[CLI_NUMBER_LEN], rate[CLI_NUMBER_LEN],
-		bandwidth[CLI_NUMBER_LEN + 8];
+	char bandwidth[CLI_NUMBER_LEN + 8];
 
 	snprintf(bandwidth, sizeof(bandwidth), ";  %s",
-		 cli_rate(1 / f->G.value, rate));
+		 cli_rate(1 / f->G.value));
 	printf("%s to %s over %s, %s%s%s\n\n", r->from, r->to,
 	       *r->transport ? r->transport : "an unknown transport",
 	       r->across ? "across leaf switches" :
@@ -454,7 +448,7 @@ static int print_text(const struct np_loggps_record *r)
 	       "intervals; %s\n",
 	       f->n_blocks, cli_plural_s(f->n_blocks), f->n_sizes,
 	       cli_plural_s(f->n_sizes), 100 * NP_LOGGPS_CONFIDENCE,
-	       cli_date(r->date, date));
+	       cli_date(r->date));
 	return CLI_DONE;
 }
 

@@ -495,31 +495,27 @@ static double share_of_run(double x, const struct np_runtime *r)
 #define CRITICAL_MAX 20
 #define PAIRS_SAID 10
 
-static const char *time_of(double ns, char buf[CLI_NUMBER_LEN])
+static const char *time_of(double ns)
 {
-	return cli_setting_sec(1e-9 * ns, buf);
+	return cli_setting_sec(1e-9 * ns);
 }
 
 /* "+840 ns", or "any" without a limit. */
-static const char *added(double limit, double base, char buf[CLI_NUMBER_LEN])
+static const char *added(double limit, double base)
 {
-	char number[CLI_NUMBER_LEN];
-
-	if (!isfinite(limit))
-		return "any";
-	snprintf(buf, CLI_NUMBER_LEN, "+%.*s", CLI_NUMBER_LEN - 2,
-		 cli_sec(1e-9 * (limit - base), number));
-	return buf;
+	return isfinite(limit) ?
+		       cli_text("+%s", cli_sec(1e-9 * (limit - base))) :
+		       "any";
 }
 
 /* "10 GB/s" for a time per byte in ns. */
-static const char *rate(double G, char buf[CLI_NUMBER_LEN])
+static const char *rate(double G)
 {
 	if (!(G > 0))
 		return "no limit";
 	if (!isfinite(G))
 		return "none";
-	return cli_rate(1e9 / G, buf);
+	return cli_rate(1e9 / G);
 }
 
 /*
@@ -528,7 +524,6 @@ static const char *rate(double G, char buf[CLI_NUMBER_LEN])
 static void print_program(const struct program *t, const struct request *req)
 {
 	const struct parameter *L = &t->of[NP_LOGGPS_L];
-	char at[CLI_NUMBER_LEN], ns[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN];
 
 	cli_printf(CLI_PLAIN, 2,
 		   "%s: %u rank%s, %zu operation%s, %zu message%s.", t->file,
@@ -537,35 +532,34 @@ static void print_program(const struct program *t, const struct request *req)
 		   cli_plural_s(t->messages));
 	if (t->ns <= 0) {
 		cli_printf(CLI_PLAIN, 2, "Run time %s at %s of %s.",
-			   cli_sec(1e-9 * t->ns, ns),
+			   cli_sec(1e-9 * t->ns),
 			   req->topology ? "a wire's latency" : "a latency",
-			   time_of(L->base, at));
+			   time_of(L->base));
 		return;
 	}
 	cli_printf(CLI_PLAIN, 2,
 		   "Run time %s at %s of %s; %.0f %s%s on the critical path "
 		   "account%s for %s of it.",
-		   cli_sec(1e-9 * t->ns, ns),
+		   cli_sec(1e-9 * t->ns),
 		   req->topology ? "a wire's latency" : "a latency",
-		   time_of(L->base, at), L->slope,
+		   time_of(L->base), L->slope,
 		   req->topology ? "wire" : "message",
 		   cli_plural_s((size_t)L->slope),
 		   (size_t)L->slope == 1 ? "s" : "",
-		   cli_percent(L->base * L->slope / t->ns, share));
+		   cli_percent(L->base * L->slope / t->ns));
 }
 
 /* The exclusive resources. */
 static void print_turns(const struct request *req)
 {
-	char line[256] = "", g[CLI_NUMBER_LEN];
+	char line[256] = "";
 
 	if (req->serial)
 		snprintf(line, sizeof(line),
 			 "one operation per processor at a time%s, sends of an "
 			 "adapter %s apart%s",
 			 req->overlap ? " while data arrives" : "",
-			 time_of(req->net.g_ns, g),
-			 req->shared_links ? ", " : "");
+			 time_of(req->net.g_ns), req->shared_links ? ", " : "");
 	if (req->shared_links)
 		cli_appendf(line, sizeof(line),
 			    "one message per receiver at a time");
@@ -576,26 +570,24 @@ static void print_turns(const struct request *req)
 static void print_network(const struct request *req)
 {
 	const struct np_loggps *net = &req->net;
-	char way[256], L[CLI_NUMBER_LEN], o[CLI_NUMBER_LEN], copy[64] = "";
-	char G[CLI_NUMBER_LEN], S[CLI_NUMBER_LEN];
+	char way[256], copy[64] = "";
 
 	if (req->topology)
 		snprintf(way, sizeof(way),
 			 "%.128s, %u rank%s a node, a wire %s, a switch %s",
 			 req->where, req->per_node, cli_plural_s(req->per_node),
-			 time_of(req->wire_ns, L), time_of(req->switch_ns, o));
+			 time_of(req->wire_ns), time_of(req->switch_ns));
 	else
-		snprintf(way, sizeof(way), "latency L %s",
-			 time_of(net->L_ns, L));
+		snprintf(way, sizeof(way), "latency L %s", time_of(net->L_ns));
 	if (net->O_ns > 0)
 		snprintf(copy, sizeof(copy), " and %.3g ns per byte",
 			 net->O_ns);
 	cli_print_labelled(
 		stdout, "Network", "%s, overhead o %s%s, %s, %s%s", way,
-		time_of(net->o_ns, o), copy, rate(net->G_ns, G),
+		time_of(net->o_ns), copy, rate(net->G_ns),
 		net->S == NP_LOGGPS_NO_RENDEZVOUS ? "no rendezvous" :
 						    "rendezvous above ",
-		net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" : cli_bytes(net->S, S));
+		net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" : cli_bytes(net->S));
 	print_turns(req);
 }
 
@@ -621,13 +613,13 @@ static void print_thresholds(const struct program *t, const struct request *req)
 		snprintf(buf, sizeof(buf), "%g %% longer",
 			 100 * L->threshold[i].share);
 		cli_print_left(stdout, buf, 13);
-		cli_print_right(stdout,
-				added(L->threshold[i].limit, L->base, buf), 12);
+		cli_print_right(stdout, added(L->threshold[i].limit, L->base),
+				12);
 		if (req->topology)
-			column(added(d->threshold[i].limit, d->base, buf));
-		column(added(o->threshold[i].limit, o->base, buf));
+			column(added(d->threshold[i].limit, d->base));
+		column(added(o->threshold[i].limit, o->base));
 		column(isfinite(G->threshold[i].limit) ?
-			       rate(G->threshold[i].limit, buf) :
+			       rate(G->threshold[i].limit) :
 			       "any");
 		putchar('\n');
 	}
@@ -635,19 +627,15 @@ static void print_thresholds(const struct program *t, const struct request *req)
 	if (req->topology)
 		printf("%14.0f", d->slope);
 	printf("%14.0f", o->slope);
-	column(cli_bytes((uint64_t)G->slope, buf));
+	column(cli_bytes((uint64_t)G->slope));
 	putchar('\n');
 }
 
 /* "1 %", "2 %", "5 %", or "more". */
-static const char *threshold(const struct request *req, size_t n,
-			     char buf[CLI_NUMBER_LEN])
+static const char *threshold(const struct request *req, size_t n)
 {
-	if (!n)
-		return "more";
-	snprintf(buf, CLI_NUMBER_LEN, "%g %%",
-		 100 * req->share[req->n_shares - n]);
-	return buf;
+	return n ? cli_text("%g %%", 100 * req->share[req->n_shares - n]) :
+		   "more";
 }
 
 /* Prints up to BAR columns, without trailing blanks. */
@@ -662,13 +650,10 @@ static void bar(double part, double most)
 }
 
 /* The slope as messages on the critical path, or as bytes. */
-static const char *slope_of(const struct request *req, double slope,
-			    char buf[CLI_NUMBER_LEN])
+static const char *slope_of(const struct request *req, double slope)
 {
-	if (req->sweep == NP_LOGGPS_G)
-		return cli_bytes((uint64_t)slope, buf);
-	snprintf(buf, CLI_NUMBER_LEN, "%.0f", slope);
-	return buf;
+	return req->sweep == NP_LOGGPS_G ? cli_bytes((uint64_t)slope) :
+					   cli_text("%.0f", slope);
 }
 
 /* Prints by how much a time is longer; a change of 0 is undefined. */
@@ -688,7 +673,6 @@ static void print_points(const struct program *t, const struct request *req)
 {
 	double base = t->of[req->sweep].base;
 	double most = t->point[SWEEP_POINTS - 1].run.ns;
-	char buf[CLI_NUMBER_LEN];
 
 	cli_heading("%-11s%11s%11s  %-6s%10s%8s",
 		    req->sweep == NP_LOGGPS_G ? "Bandwidth" : "Added",
@@ -699,9 +683,8 @@ static void print_points(const struct program *t, const struct request *req)
 		size_t n = thresholds_met(t, req, p->added);
 
 		cli_print_left(stdout,
-			       req->sweep == NP_LOGGPS_G ?
-				       rate(x, buf) :
-				       time_of(p->added, buf),
+			       req->sweep == NP_LOGGPS_G ? rate(x) :
+							   time_of(p->added),
 			       11);
 		cli_print_sec(1e-9 * p->run.ns, 11);
 		print_change(p->run.ns, t->ns);
@@ -709,8 +692,8 @@ static void print_points(const struct program *t, const struct request *req)
 		       cli_colour(!n		     ? CLI_RED :
 				  n == req->n_shares ? CLI_GREEN :
 						       CLI_YELLOW),
-		       threshold(req, n, buf), cli_colour(CLI_PLAIN));
-		cli_print_right(stdout, slope_of(req, p->run.right, buf), 10);
+		       threshold(req, n), cli_colour(CLI_PLAIN));
+		cli_print_right(stdout, slope_of(req, p->run.right), 10);
 		if (p->run.ns > 0)
 			cli_print_number(cli_percent, share_of_run(x, &p->run),
 					 8);
@@ -724,8 +707,6 @@ static void print_points(const struct program *t, const struct request *req)
 /* Prints where the critical path changes, at most CRITICAL_MAX lines. */
 static void print_critical(const struct program *t, const struct request *req)
 {
-	char buf[CLI_NUMBER_LEN];
-
 	if (!req->critical)
 		return;
 	if (!t->n_critical) {
@@ -738,10 +719,10 @@ static void print_critical(const struct program *t, const struct request *req)
 
 		cli_print_left(stdout,
 			       req->sweep == NP_LOGGPS_G ?
-				       rate(c->x, buf) :
-				       added(c->x, t->of[req->sweep].base, buf),
+				       rate(c->x) :
+				       added(c->x, t->of[req->sweep].base),
 			       16);
-		cli_print_right(stdout, slope_of(req, c->slope, buf), 12);
+		cli_print_right(stdout, slope_of(req, c->slope), 12);
 		putchar('\n');
 	}
 	if (t->n_critical > CRITICAL_MAX)
@@ -771,8 +752,8 @@ static void print_pairs(const struct program *t, const struct request *req)
 		snprintf(buf, sizeof(buf), "%u, %u", p->from, p->to);
 		printf("%-16s%10llu", buf, (unsigned long long)p->messages);
 		cli_print_number(cli_percent, (double)p->messages / all, 8);
-		cli_print_right(stdout, cli_bytes(p->bytes, buf), 12);
-		column(added(t->pair_limit[i], t->of[NP_LOGGPS_L].base, buf));
+		cli_print_right(stdout, cli_bytes(p->bytes), 12);
+		column(added(t->pair_limit[i], t->of[NP_LOGGPS_L].base));
 		putchar('\n');
 	}
 	if (t->n_pairs > PAIRS_SAID)
@@ -792,27 +773,23 @@ static double noise_mean(const struct program *t)
 static void print_noise(const struct program *t, const struct request *req)
 {
 	const struct np_detours *d = &req->detours;
-	char mean[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN];
-	char away[CLI_NUMBER_LEN], more[CLI_NUMBER_LEN];
 
 	cli_print_labelled(
 		stdout, "Noise",
 		"processors interrupted for %s of the time: run time %s (%s), "
 		"mean of %d simulations, which took %s",
-		cli_percent(d->away_ns / d->period_ns, away),
-		cli_sec(1e-9 * noise_mean(t), mean),
-		t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1, more) : "-",
+		cli_percent(d->away_ns / d->period_ns),
+		cli_sec(1e-9 * noise_mean(t)),
+		t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1) : "-",
 		NOISE_SIMULATIONS,
 		cli_sec_range(1e-9 * t->noise_ns[0],
-			      1e-9 * t->noise_ns[NOISE_SIMULATIONS - 1],
-			      range));
+			      1e-9 * t->noise_ns[NOISE_SIMULATIONS - 1]));
 }
 
 /* Prints the gain of the search for a placement. */
 static void print_placed(const struct program *t)
 {
 	const struct np_place_result *p = &t->placed;
-	char before[CLI_NUMBER_LEN], after[CLI_NUMBER_LEN];
 
 	if (!p->swaps) {
 		cli_print_labelled(
@@ -827,9 +804,8 @@ static void print_placed(const struct program *t)
 		stdout, "Placement",
 		"run time %s instead of %s after %zu change%s; tried %zu, with "
 		"%zu restart%s (--parsable lists the nodes)",
-		cli_sec(1e-9 * p->after_ns, after),
-		cli_sec(1e-9 * p->before_ns, before), p->swaps,
-		cli_plural_s(p->swaps), p->trials, p->restarts,
+		cli_sec(1e-9 * p->after_ns), cli_sec(1e-9 * p->before_ns),
+		p->swaps, cli_plural_s(p->swaps), p->trials, p->restarts,
 		cli_plural_s(p->restarts));
 }
 
@@ -1064,12 +1040,11 @@ static void add_threshold(struct np_figure *f, struct np_panel *p,
 	const struct parameter *of = &t->of[req->sweep];
 	double from = i ? of->threshold[i - 1].limit - of->base : 0;
 	double to = of->threshold[i].limit - of->base;
-	char legend[80], up_to[CLI_NUMBER_LEN];
+	const char *up_to = req->sweep == NP_LOGGPS_G ?
+				    cli_text("%.3g ns", to) :
+				    cli_sec(1e-9 * to);
+	char legend[80];
 
-	if (req->sweep == NP_LOGGPS_G)
-		snprintf(up_to, sizeof(up_to), "%.3g ns", to);
-	else
-		cli_sec(1e-9 * to, up_to);
 	snprintf(legend, sizeof(legend),
 		 isfinite(to) ? "to %g %%: +%s" : "to %g %%: any",
 		 100 * of->threshold[i].share, up_to);
@@ -1221,18 +1196,12 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 }
 
 /* "L = 3 us", or the latencies of a topology. */
-static const char *describe_latency(const struct request *req, char *buf,
-				    size_t len)
+static const char *describe_latency(const struct request *req)
 {
-	char L[CLI_NUMBER_LEN], of_switch[CLI_NUMBER_LEN];
-
-	if (req->topology)
-		snprintf(buf, len, "a wire of %s, a switch of %s",
-			 time_of(req->wire_ns, L),
-			 time_of(req->switch_ns, of_switch));
-	else
-		snprintf(buf, len, "L = %s", time_of(req->net.L_ns, L));
-	return buf;
+	return req->topology ? cli_text("a wire of %s, a switch of %s",
+					time_of(req->wire_ns),
+					time_of(req->switch_ns)) :
+			       cli_text("L = %s", time_of(req->net.L_ns));
 }
 
 /* Draws all programs into one figure and saves it. */
@@ -1240,7 +1209,7 @@ static int draw_figure(const struct program *t, size_t n,
 		       const struct request *req, const char *path)
 {
 	struct np_figure *f = np_figure_new(swept[req->sweep].title);
-	char o[CLI_NUMBER_LEN], latency[128], thresholds[128] = "";
+	char thresholds[128] = "";
 	size_t ops = 0;
 
 	for (size_t i = 0; f && i < n; i++) {
@@ -1261,9 +1230,8 @@ static int draw_figure(const struct program *t, size_t n,
 			"From execution graphs of n = %zu operation%s, LogGPS "
 			"with %s, o = %s, G = %.4g ns per byte. Shaded: where "
 			"the run takes at most %s %% longer.",
-			ops, cli_plural_s(ops),
-			describe_latency(req, latency, sizeof(latency)),
-			time_of(req->net.o_ns, o), req->net.G_ns, thresholds);
+			ops, cli_plural_s(ops), describe_latency(req),
+			time_of(req->net.o_ns), req->net.G_ns, thresholds);
 	return cli_figure_save_and_free(f, path);
 }
 

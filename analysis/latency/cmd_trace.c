@@ -28,21 +28,20 @@ struct options {
 /* Prints the totals of a trace as text. */
 static void print_text(const char *path, const struct np_trace_sum *s)
 {
-	char a[CLI_NUMBER_LEN];
 	const char *comma = "";
 
 	printf("Trace         %s\n", path);
 	printf("Ranks         %u", s->ranks);
 	if (s->cut)
 		printf(", of which %u ended before MPI_Finalize()", s->cut);
-	printf("\nTime          %s", cli_sec(s->sec, a));
+	printf("\nTime          %s", cli_sec(s->sec));
 	if (s->sec > 0) /* there is no percentage of nothing */
 		printf(", %.0f %% of it in MPI calls",
 		       100 * s->calls_sec / s->sec);
 	putchar('\n');
 	printf("Messages      %llu sent, %llu received, %s\n",
 	       (unsigned long long)s->sent, (unsigned long long)s->received,
-	       cli_bytes(s->sent_bytes, a));
+	       cli_bytes(s->sent_bytes));
 	printf("Collectives   ");
 	for (int i = 0; i < NP_N_COLLECTIVES; i++) {
 		double each = (double)s->collectives[i] / s->ranks;

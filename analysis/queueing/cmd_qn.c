@@ -152,31 +152,27 @@ static size_t busiest(const struct result *q, size_t row)
 	return best;
 }
 
-static const char *short_name(const char *name, char buf[NAME * 4])
+static const char *short_name(const char *name)
 {
-	return cli_truncate(name, NAME, buf, NAME * 4);
+	return cli_truncate(name, NAME);
 }
 
 /* A number with so many digits, or a whole one if it has more. */
-static const char *number(double v, int digits, char buf[CLI_NUMBER_LEN])
+static const char *number(double v, int digits)
 {
 	bool whole = v >= pow(10, digits) - 0.5 && v < 1e12;
 
-	snprintf(buf, CLI_NUMBER_LEN, whole ? "%.*f" : "%.*g",
-		 whole ? 0 : digits, v);
-	return buf;
+	return cli_text(whole ? "%.*f" : "%.*g", whole ? 0 : digits, v);
 }
 
 /* Prints the columns that a class and a population have in common. */
 static void print_class(const struct class *k)
 {
-	char x[CLI_NUMBER_LEN];
-
 	if (k->arrivals_per_sec > 0)
 		printf("%10s", "open");
 	else
 		printf("%10llu", (unsigned long long)k->customers);
-	printf("%15s", number(k->x_per_sec, 5, x));
+	printf("%15s", number(k->x_per_sec, 5));
 	cli_print_sec(k->response_sec, 12);
 	cli_print_sec(k->cycle_sec, 12);
 }
@@ -184,8 +180,6 @@ static void print_class(const struct class *k)
 /* Prints the table of classes, and the bounds of throughput if known. */
 static void print_classes(const struct result *q)
 {
-	char least[CLI_NUMBER_LEN], most[CLI_NUMBER_LEN];
-
 	cli_heading("%-*s %10s%15s%12s%12s", NAME, "Class", "Customers",
 		    "Throughput/s", "Response", "Cycle");
 	for (size_t c = 0; c < q->n.net.n_classes; c++) {
@@ -198,8 +192,7 @@ static void print_classes(const struct result *q)
 	}
 	if (q->row[0].most > 0)
 		printf("\nBounds of the throughput: %s to %s per second.\n",
-		       number(q->row[0].least, 5, least),
-		       number(q->row[0].most, 5, most));
+		       number(q->row[0].least, 5), number(q->row[0].most, 5));
 }
 
 /* A percentile as text. Returns the width of its column. */
@@ -239,13 +232,12 @@ static void print_class_at_station(const struct result *q, size_t c, size_t k)
 {
 	struct class_at_station p = get_class_at_station(q, 0, c, k);
 	const struct np_qn_station *st = &q->n.net.station[k];
-	char present[CLI_NUMBER_LEN];
 
 	cli_print_left(stdout, p.station, NAME);
 	putchar(' ');
 	cli_print_left(stdout, q->n.net.n_classes > 1 ? p.class : kind_of(st),
 		       NAME);
-	printf(" %10s", number(p.present, 4, present));
+	printf(" %10s", number(p.present, 4));
 	cli_print_number(cli_percent,
 			 st->kind == NP_QN_DELAY ? NAN : p.utilisation, 12);
 	cli_print_sec(p.residence_sec, 12);
@@ -256,7 +248,6 @@ static void print_class_at_station(const struct result *q, size_t c, size_t k)
 /* Prints the table of stations, and the busiest of them. */
 static void print_stations(const struct result *q)
 {
-	char share[CLI_NUMBER_LEN], name[NAME * 4];
 	size_t best = busiest(q, 0);
 
 	if (q->n.net.n_stations)
@@ -268,15 +259,13 @@ static void print_stations(const struct result *q)
 			print_class_at_station(q, c, k);
 	if (best < q->n.net.n_stations)
 		printf("\nBusiest: %s, utilisation %s.\n",
-		       short_name(q->n.net.station[best].name, name),
-		       cli_percent(utilisation_of(q, 0, best), share));
+		       short_name(q->n.net.station[best].name),
+		       cli_percent(utilisation_of(q, 0, best)));
 }
 
 /* Prints a line for each population. */
 static void print_range(const struct result *q)
 {
-	char name[NAME * 4];
-
 	cli_heading("%10s%15s%12s%12s%12s  %s", "Customers", "Throughput/s",
 		    "Response", "Cycle", "Utilisation", "Busiest station");
 	for (size_t i = 0; i < q->n_rows; i++) {
@@ -288,8 +277,7 @@ static void print_range(const struct result *q)
 		cli_print_number(cli_percent,
 				 any ? utilisation_of(q, i, best) : NAN, 12);
 		printf("  %s\n",
-		       any ? short_name(q->n.net.station[best].name, name) :
-			     "-");
+		       any ? short_name(q->n.net.station[best].name) : "-");
 	}
 }
 

@@ -72,7 +72,7 @@ static const char *const variants[] = {
 };
 
 /* "beyond,negative", or "". */
-static const char *format_flags(unsigned flags, char *buf, size_t len)
+static const char *format_flags(unsigned flags)
 {
 	static const struct {
 		unsigned flag;
@@ -83,11 +83,12 @@ static const char *format_flags(unsigned flags, char *buf, size_t len)
 		{ NP_SCALING_NO_INTERVAL, "no-interval" },
 	};
 
-	*buf = '\0';
+	char *buf = cli_text_buffer();
+
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
 		if (flags & names[i].flag)
-			cli_appendf(buf, len, "%s%s", *buf ? "," : "",
-				    names[i].name);
+			cli_appendf(buf, CLI_TEXT_BYTES, "%s%s",
+				    *buf ? "," : "", names[i].name);
 	return buf;
 }
 
@@ -118,32 +119,30 @@ static double mean_error(const struct scale *s, int baseline, size_t *n)
 }
 
 /* "+4.2 %". */
-static const char *format_error(double miss, char buf[CLI_NUMBER_LEN])
+static const char *format_error(double miss)
 {
 	double p = 100 * miss, size = fabs(p);
 
-	snprintf(buf, CLI_NUMBER_LEN, size < 1e7 ? "%+.*f %%" : "%+.*g %%",
-		 size < 99.95 ? 1 :
-		 size < 1e7   ? 0 :
-				3,
-		 size < 0.05 ? 0 : p);
-	return buf;
+	return cli_text(size < 1e7 ? "%+.*f %%" : "%+.*g %%",
+			size < 99.95 ? 1 :
+			size < 1e7   ? 0 :
+				       3,
+			size < 0.05 ? 0 : p);
 }
 
 /* A mean size as text, in whole bytes. */
-static const char *size_of(double bytes, char buf[CLI_NUMBER_LEN])
+static const char *size_of(double bytes)
 {
-	return cli_bytes((uint64_t)(bytes + 0.5), buf);
+	return cli_bytes((uint64_t)(bytes + 0.5));
 }
 
 /* The speed of processors at other sizes, or "". */
-static const char *speed_note(const struct scale *s, char buf[64])
+static const char *speed_note(const struct scale *s)
 {
-	*buf = '\0';
-	if (s->speed != 1)
-		snprintf(buf, 64, " Other sizes: processors %g times as fast.",
-			 s->speed);
-	return buf;
+	return s->speed != 1 ?
+		       cli_text(" Other sizes: processors %g times as fast.",
+				s->speed) :
+		       "";
 }
 
 /* The program, or the file of the first run. */
@@ -157,18 +156,16 @@ static const char *title(const struct scale *s)
 /* Prints what the report is about, and the parameters used. */
 static void print_summary(const struct scale *s)
 {
-	char latency[CLI_NUMBER_LEN], rate[CLI_NUMBER_LEN], speed[64];
-
 	cli_printf(
 		CLI_PLAIN, 0,
 		"%s: %zu report%s; link of %s and %s%s; variant %s.%s",
 		title(s), s->n_runs, cli_plural_s(s->n_runs),
-		cli_setting_rate(s->link.bytes_per_sec, rate),
-		cli_setting_sec(s->link.latency_sec, latency),
+		cli_setting_rate(s->link.bytes_per_sec),
+		cli_setting_sec(s->link.latency_sec),
 		s->bandwidth_given && s->latency_given ?
 			"" :
 			" (default unless --bandwidth and --latency are given)",
-		variants[s->variant], speed_note(s, speed));
+		variants[s->variant], speed_note(s));
 }
 
 /* Prints the components of a run. */
@@ -257,10 +254,9 @@ static void print_messages(const struct scale *s)
 }
 
 /* "4.2 %", as format_error() without the sign. */
-static void format_mean_error(double mean, char buf[CLI_NUMBER_LEN])
+static const char *format_mean_error(double mean)
 {
-	snprintf(buf, CLI_NUMBER_LEN, mean < 1e5 ? "%.1f %%" : "%.3g %%",
-		 100 * mean);
+	return cli_text(mean < 1e5 ? "%.1f %%" : "%.3g %%", 100 * mean);
 }
 
 /* Prints the mean errors of the model and of the baselines. */
@@ -271,11 +267,9 @@ static void print_mean_errors(const struct scale *s)
 	printf("%19s", "mean |error|");
 	for (int b = MODEL; b < N_BASELINES; b++) {
 		double mean = mean_error(s, b, &n);
-		char text[CLI_NUMBER_LEN] = "-";
 
-		if (n)
-			format_mean_error(mean, text);
-		cli_print_right(stdout, text, b == MODEL ? 34 : 9);
+		cli_print_right(stdout, n ? format_mean_error(mean) : "-",
+				b == MODEL ? 34 : 9);
 	}
 	putchar('\n');
 }
@@ -283,12 +277,9 @@ static void print_mean_errors(const struct scale *s)
 /* Prints an interval, or "-" if its low end is NaN. */
 static void print_interval(double low_sec, double high_sec, int width)
 {
-	char range[CLI_NUMBER_LEN];
-
-	cli_print_right(
-		stdout,
-		isnan(low_sec) ? "-" : cli_sec_range(low_sec, high_sec, range),
-		width);
+	cli_print_right(stdout,
+			isnan(low_sec) ? "-" : cli_sec_range(low_sec, high_sec),
+			width);
 }
 
 /* Prints each run as predicted by those of other sizes. */
@@ -325,14 +316,12 @@ static void print_predictions(const struct scale *s)
 		    "90 % interval");
 	for (size_t i = 0; i < s->n_at; i++) {
 		const struct np_scaled_run *a = &s->prediction[i];
-		char flags[64];
 
 		print_four(s->at[i], &a->four);
 		print_interval(a->low_sec, a->high_sec, 18);
 		putchar('\n');
 		if (a->flags)
-			printf("%9s %s\n", "",
-			       format_flags(a->flags, flags, sizeof(flags)));
+			printf("%9s %s\n", "", format_flags(a->flags));
 	}
 }
 
@@ -385,12 +374,10 @@ static void put_four(json_object *in, const struct np_four *f)
 /* Adds a prediction with its interval to the JSON output. */
 static void put_predicted(json_object *in, const struct np_scaled_run *p)
 {
-	char flags[64];
-
 	cli_put_computed(in, "predicted_sec", p->four.wall_sec);
 	cli_put_computed(in, "low_sec", p->low_sec);
 	cli_put_computed(in, "high_sec", p->high_sec);
-	cli_put_text(in, "flags", format_flags(p->flags, flags, sizeof(flags)));
+	cli_put_text(in, "flags", format_flags(p->flags));
 }
 
 /* Adds the remarks about a report to the JSON output. */
@@ -640,7 +627,6 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 static int draw_figure(const struct scale *s, const char *path)
 {
 	struct np_figure *f = np_figure_new(title(s));
-	char latency[CLI_NUMBER_LEN], rate[CLI_NUMBER_LEN], speed[64];
 	struct bar *bar = calloc(2 * s->n_runs + s->n_at, sizeof(*bar));
 	size_t n = bar ? collect_bars(s, bar) : 0;
 
@@ -652,13 +638,13 @@ static int draw_figure(const struct scale *s, const char *path)
 		np_figure_set_caption(
 			f, "n = %zu run%s; link of %s and %s; variant %s.%s%s",
 			s->n_runs, cli_plural_s(s->n_runs),
-			cli_setting_rate(s->link.bytes_per_sec, rate),
-			cli_setting_sec(s->link.latency_sec, latency),
+			cli_setting_rate(s->link.bytes_per_sec),
+			cli_setting_sec(s->link.latency_sec),
 			variants[s->variant],
 			n > s->n_runs ?
 				" *: predicted from runs of other sizes." :
 				"",
-			speed_note(s, speed));
+			speed_note(s));
 	free(bar);
 	return cli_figure_save_and_free(f, path);
 }

@@ -59,10 +59,9 @@ enum { IDLE, TALKS, COMPUTES };
 #define ROWS 40 /* maximum number of tasks in the timeline */
 
 /* A number as text, for cli_print_number(). */
-static const char *three_decimals(double v, char buf[CLI_NUMBER_LEN])
+static const char *three_decimals(double v)
 {
-	snprintf(buf, CLI_NUMBER_LEN, "%.3f", v);
-	return buf;
+	return cli_text("%.3f", v);
 }
 
 /* Prints the table of tasks. */
@@ -73,14 +72,13 @@ static void print_tasks(const struct program *p, const struct np_replay_job *j)
 	       "penalty", "conflict", cli_colour(CLI_PLAIN));
 	for (uint32_t t = 0; t < p->n_tasks; t++) {
 		const struct np_replay_task *k = &j->task[t];
-		char size[CLI_NUMBER_LEN];
 
 		printf("%6u%6u", t, p->node_of[t]);
 		cli_print_sec(k->end_sec, 10);
 		cli_print_sec(k->compute_sec, 10);
 		cli_print_sec(k->wait_sec, 10);
 		printf("%10llu", (unsigned long long)k->messages);
-		cli_print_right(stdout, cli_bytes(k->bytes, size), 10);
+		cli_print_right(stdout, cli_bytes(k->bytes), 10);
 		cli_print_number(three_decimals, k->mean_penalty, 9);
 		cli_print_number(three_decimals, k->mean_conflicts, 9);
 		putchar('\n');
@@ -117,7 +115,6 @@ static void print_timeline(const struct program *p,
 			   const struct np_replay_job *j, const char *model)
 {
 	unsigned char *what;
-	char text[CLI_NUMBER_LEN];
 
 	if (p->n_tasks > ROWS || !(j->end_sec > 0))
 		return;
@@ -126,7 +123,7 @@ static void print_timeline(const struct program *p,
 		return;
 	classify_bins(j, p->n_tasks, j->end_sec, BAR, what);
 	cli_heading("0 .. %s, %s: # computing, - sending or receiving",
-		    cli_sec(j->end_sec, text), model);
+		    cli_sec(j->end_sec), model);
 	for (uint32_t t = 0; t < p->n_tasks; t++) {
 		const unsigned char *row = what + t * BAR;
 		int n = BAR;
@@ -370,7 +367,6 @@ static int draw_figure(const struct replay *r, const char *path)
 {
 	struct np_figure *f =
 		np_figure_new(r->n > 1 ? "Run together" : "Run alone");
-	char latency[CLI_NUMBER_LEN], rate[CLI_NUMBER_LEN];
 	uint32_t most = 0;
 	double end = 0;
 
@@ -393,8 +389,8 @@ static int draw_figure(const struct replay *r, const char *path)
 			"Model %s, links of %s and %s; n = %zu program%s, the "
 			"first run of each%s.",
 			r->net.model[0]->name,
-			cli_setting_rate(r->play.bytes_per_sec, rate),
-			cli_setting_sec(r->play.latency_sec, latency), r->n,
+			cli_setting_rate(r->play.bytes_per_sec),
+			cli_setting_sec(r->play.latency_sec), r->n,
 			cli_plural_s(r->n),
 			most > TASKS ? "; at most 48 tasks of each are drawn" :
 				       "");

@@ -103,11 +103,7 @@ static void print_head(const struct block *b, const char *what)
 /* Prints text cut to a number of columns, also in a pipe: columns are fixed. */
 static void print_cut(const char *text, int width)
 {
-	char cut[4 * NP_SCHEME_NAME];
-
-	cli_print_left(stdout,
-		       cli_truncate(text, (size_t)width, cut, sizeof(cut)),
-		       width);
+	cli_print_left(stdout, cli_truncate(text, (size_t)width), width);
 }
 
 /* Prints a name, with its number at the end if cut names would look alike. */
@@ -286,7 +282,7 @@ static void print_timeline(const struct sharing *a, size_t k)
 	if (!is_timed(s))
 		snprintf(text, sizeof(text), "%.3f", end);
 	cli_heading("Timeline of %s, 0 to %s", a->net.model[m]->name,
-		    is_timed(s) ? cli_sec(end, text) : text);
+		    is_timed(s) ? cli_sec(end) : text);
 	for (size_t i = 0; i < s->n; i++) {
 		print_transfer(s, i);
 		print_bar(s->start_sec[i], result_at(a, k, m)->end[i], end);
@@ -297,15 +293,14 @@ static void print_timeline(const struct sharing *a, size_t k)
 static void print_scheme(const struct sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
-	char size[CLI_NUMBER_LEN], sec[CLI_NUMBER_LEN];
 
 	cli_printf(CLI_PLAIN, 2,
 		   "%s: %zu transfer%s between %zu nodes; %s%s%s%s.", s->name,
 		   s->n, cli_plural_s(s->n), s->n_nodes,
 		   is_timed(s) ? "alone, " : "the unit of time is that of ",
-		   cli_bytes(s->reference_bytes, size),
+		   cli_bytes(s->reference_bytes),
 		   is_timed(s) ? " take " : " alone",
-		   is_timed(s) ? cli_sec(s->reference_sec, sec) : "");
+		   is_timed(s) ? cli_sec(s->reference_sec) : "");
 	cli_wrap(stdout,
 		 a->constant ?
 			 "Constant penalties, with all transfers active." :

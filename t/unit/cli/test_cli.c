@@ -38,10 +38,8 @@ static const struct {
 
 T_TEST("times have three digits and a unit")
 {
-	char buf[CLI_NUMBER_LEN];
-
 	T_EACH(r, times)
-		T_ROW(r->want, !strcmp(cli_sec(r->sec, buf), r->want));
+		T_ROW(r->want, !strcmp(cli_sec(r->sec), r->want));
 }
 
 static const struct {
@@ -62,11 +60,9 @@ static const struct {
 
 T_TEST("both ends of a range have one unit")
 {
-	char buf[CLI_NUMBER_LEN];
-
 	T_EACH(r, ranges)
 		T_ROW(r->want,
-		      !strcmp(cli_sec_range(r->low, r->high, buf), r->want));
+		      !strcmp(cli_sec_range(r->low, r->high), r->want));
 }
 
 static const struct {
@@ -81,22 +77,18 @@ static const struct {
 
 T_TEST("chosen times have no needless zeros")
 {
-	char buf[CLI_NUMBER_LEN];
-
 	T_EACH(r, settings)
-		T_ROW(r->want, !strcmp(cli_setting_sec(r->sec, buf), r->want));
+		T_ROW(r->want, !strcmp(cli_setting_sec(r->sec), r->want));
 }
 
 T_TEST("the micro sign only where the terminal knows it")
 {
-	char buf[CLI_NUMBER_LEN];
-
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		return;
-	T_CHECK(!strcmp(cli_sec(45e-6, buf), "45.0 \302\265s"));
-	T_CHECK(cli_width(buf) == 7);
+	T_CHECK(!strcmp(cli_sec(45e-6), "45.0 \302\265s"));
+	T_CHECK(cli_width(cli_sec(45e-6)) == 7);
 	setlocale(LC_CTYPE, "C");
-	T_CHECK(!strcmp(cli_sec(45e-6, buf), "45.0 us"));
+	T_CHECK(!strcmp(cli_sec(45e-6), "45.0 us"));
 }
 
 static const struct {
@@ -124,10 +116,8 @@ static const struct {
 
 T_TEST("sizes")
 {
-	char buf[CLI_NUMBER_LEN];
-
 	T_EACH(r, sizes)
-		T_ROW(r->want, !strcmp(cli_bytes(r->bytes, buf), r->want));
+		T_ROW(r->want, !strcmp(cli_bytes(r->bytes), r->want));
 }
 
 static const struct {
@@ -146,12 +136,9 @@ static const struct {
 
 T_TEST("rates have the unit that fits")
 {
-	char buf[CLI_NUMBER_LEN];
-
 	T_EACH(r, rates) {
-		T_ROW(r->want, !strcmp(cli_rate(r->rate, buf), r->want));
-		T_ROW(r->chosen,
-		      !strcmp(cli_setting_rate(r->rate, buf), r->chosen));
+		T_ROW(r->want, !strcmp(cli_rate(r->rate), r->want));
+		T_ROW(r->chosen, !strcmp(cli_setting_rate(r->rate), r->chosen));
 	}
 }
 
@@ -168,25 +155,21 @@ static const struct {
 
 T_TEST("shares and changes in percent")
 {
-	char buf[CLI_NUMBER_LEN];
-
 	T_EACH(r, shares) {
-		T_ROW(r->percent,
-		      !strcmp(cli_percent(r->share, buf), r->percent));
-		T_ROW(r->change, !strcmp(cli_change(r->share, buf), r->change));
+		T_ROW(r->percent, !strcmp(cli_percent(r->share), r->percent));
+		T_ROW(r->change, !strcmp(cli_change(r->share), r->change));
 	}
 }
 
 T_TEST("dates as sacct has them")
 {
-	char buf[CLI_NUMBER_LEN],
-		*old = getenv("TZ") ? strdup(getenv("TZ")) : NULL;
+	char *old = getenv("TZ") ? strdup(getenv("TZ")) : NULL;
 
 	setenv("TZ", "UTC", 1);
-	T_CHECK(!strcmp(cli_date(1718201000, buf), "2024-06-12T14:03:20"));
-	T_CHECK(!strcmp(cli_day(1718201000, buf), "2024-06-12"));
-	T_CHECK(!strcmp(cli_date(0, buf), "Unknown"));
-	T_CHECK(!strcmp(cli_date(NAN, buf), "Unknown"));
+	T_CHECK(!strcmp(cli_date(1718201000), "2024-06-12T14:03:20"));
+	T_CHECK(!strcmp(cli_day(1718201000), "2024-06-12"));
+	T_CHECK(!strcmp(cli_date(0), "Unknown"));
+	T_CHECK(!strcmp(cli_date(NAN), "Unknown"));
 	if (old)
 		setenv("TZ", old, 1);
 	else
@@ -208,15 +191,20 @@ static const struct {
 
 T_TEST("long names are cut and marked")
 {
-	char buf[32];
-
 	T_EACH(r, cuts)
-		T_ROW(r->want,
-		      !strcmp(cli_truncate(r->in, r->width, buf, sizeof(buf)),
-			      r->want));
-	/* Never longer than the buffer. */
-	T_CHECK(strlen(cli_truncate("0123456789012345678901234567890123456789",
-				    40, buf, 12)) < 12);
+		T_ROW(r->want, !strcmp(cli_truncate(r->in, r->width), r->want));
+}
+
+T_TEST("a text remains while others are made, and has a limit")
+{
+	const char *text = cli_text("%d", 123);
+
+	for (int i = 1; i < CLI_TEXTS; i++)
+		cli_text("%d", i);
+	T_CHECK(!strcmp(text, "123"));
+	T_CHECK(strlen(cli_text("%*s", 2 * CLI_TEXT_BYTES, "")) ==
+		CLI_TEXT_BYTES - 1);
+	T_CHECK(!*cli_text_buffer());
 }
 
 static char *printed(void (*print)(FILE *f, const void *arg), const void *arg)
