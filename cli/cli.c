@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 /* Every error begins with the name of the program. */
 static void print_error(const char *fmt, va_list ap)
 {
@@ -23,6 +25,41 @@ int cli_fail(const char *fmt, ...)
 	print_error(fmt, ap);
 	va_end(ap);
 	return CLI_FAILED;
+}
+
+_Noreturn void cli_no_memory(void)
+{
+	exit(cli_fail("out of memory"));
+}
+
+int cli_check_memory(int rc)
+{
+	if (rc == -ENOMEM)
+		cli_no_memory();
+	return rc;
+}
+
+void *cli_calloc(size_t n, size_t size)
+{
+	void *memory = calloc(n ? n : 1, size);
+
+	if (!memory)
+		cli_no_memory();
+	return memory;
+}
+
+char *cli_strdup(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		cli_no_memory();
+	return copy;
+}
+
+void cli_array_grow(void *array, size_t n, size_t size)
+{
+	cli_check_memory(np_array_grow(array, n, size));
 }
 
 static void print_usage(FILE *f, const struct cli_cmd *cmd)

@@ -49,6 +49,18 @@ int cli_run(const struct cli_cmd *cmd, int argc, char **argv);
 /* Print "netprof: ..." and return CLI_FAILED. */
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * As calloc(), strdup() and np_array_grow(). If memory runs out, the command
+ * ends with an error. Not for a command that has started steps, which it has to
+ * end first.
+ */
+void *cli_calloc(size_t n, size_t size);
+char *cli_strdup(const char *text);
+void cli_array_grow(void *array, size_t n, size_t size);
+/* End the command if rc is -ENOMEM, and otherwise return rc. */
+int cli_check_memory(int rc);
+_Noreturn void cli_no_memory(void);
+
 /* Print "netprof: LINE"; a callback for readers that skip damaged files. */
 void cli_warn_line(const char *line, void *arg);
 

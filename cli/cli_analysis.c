@@ -55,9 +55,7 @@ int cli_analysis_run(char **argv)
 
 	while (argv[argc])
 		argc++;
-	command = calloc((size_t)argc + 2, sizeof(*command));
-	if (!command)
-		return cli_fail("out of memory");
+	command = cli_calloc((size_t)argc + 2, sizeof(*command));
 	command[0] = path;
 	memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
 	fflush(NULL);
@@ -239,25 +237,22 @@ static void load_newest_response(const struct np_runs *runs,
 }
 
 /* The results are freed together with the known applications. */
-int cli_known_attach_traces(struct cli_known *known, struct cli_store *store,
-			    const struct np_model *model)
+void cli_known_attach_traces(struct cli_known *known, struct cli_store *store,
+			     const struct np_model *model)
 {
 	struct np_loggps network;
 	bool has_network;
 
 	if (!(model->required & NP_DATA_TRACE))
-		return 0;
+		return;
 	has_network = cli_loggps_of(store->store, known->cal.cluster, &network);
 	for (size_t i = 0; i < known->n; i++) {
 		struct cli_known_app *app = known->app[i];
 
-		app->traced = calloc(1, sizeof(*app->traced));
-		if (!app->traced)
-			return -ENOMEM;
+		app->traced = cli_calloc(1, sizeof(*app->traced));
 		load_newest_response(&app->runs, store,
 				     has_network ? &network : NULL,
 				     app->traced);
 		set_response(&app->summary.program, app->traced);
 	}
-	return 0;
 }

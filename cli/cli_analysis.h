@@ -50,10 +50,9 @@ void cli_traced_attach(const char *path, uid_t uid,
 /*
  * If the model needs traces, attach the newest trace of each application. The
  * network is that of the calibration's cluster, as netprof loggps measured it.
- * Returns 0 or -ENOMEM. A missing trace is no error here: predictions of that
- * application report it.
+ * A missing trace is no error here: predictions of that application report it.
  */
-int cli_known_attach_traces(struct cli_known *known, struct cli_store *store,
-			    const struct np_model *model);
+void cli_known_attach_traces(struct cli_known *known, struct cli_store *store,
+			     const struct np_model *model);
 
 #endif

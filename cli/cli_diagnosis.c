@@ -50,8 +50,8 @@ static int run(char *const argv[], double sec, size_t max, char **out,
 	       struct np_err *err)
 {
 	/* max may be large; pages that are never written take no memory. */
-	char *text = malloc(max);
-	int rc = text ? cli_spawn(argv, sec, text, max) : -ENOMEM;
+	char *text = cli_calloc(max, 1);
+	int rc = cli_spawn(argv, sec, text, max);
 
 	if (!rc && strlen(text) + 1 == max)
 		rc = -EFBIG;
@@ -66,7 +66,6 @@ static int run(char *const argv[], double sec, size_t max, char **out,
 		       rc == -ENOENT	? "%s was not found" :
 		       rc == -ETIMEDOUT ? "%s did not answer" :
 		       rc == -EFBIG	? "the output of %s is too large" :
-		       rc == -ENOMEM	? "out of memory for the output of %s" :
 					  "%s failed; run it by hand to see why",
 		       argv[0]);
 }
@@ -460,10 +459,10 @@ static int read_job(struct cli_diagnosis *diagnosis, uint32_t id, uint32_t task,
 /*
  * Read the steps of the job and of the newest runs that may be comparable, for
  * their numbers of tasks. Numbers that are not known are not compared, so sacct
- * may fail. Returns 0 or -ENOMEM.
+ * may fail.
  */
-static int read_tasks(struct cli_diagnosis *diagnosis, uint32_t id,
-		      uint32_t task)
+static void read_tasks(struct cli_diagnosis *diagnosis, uint32_t id,
+		       uint32_t task)
 {
 	char list[(MAX_TASK_RUNS + 1) * 24] = "";
 	char *const of_steps[] = { "--jobs", list, NULL };
@@ -473,7 +472,7 @@ static int read_tasks(struct cli_diagnosis *diagnosis, uint32_t id,
 					   &any);
 
 	if (!n)
-		return 0;
+		return;
 	for (size_t i = 0; i <= n; i++) {
 		const struct np_acct_job *job =
 			i ? &diagnosis->acct.job[run[i - 1]] : diagnosis->job;
@@ -485,21 +484,19 @@ static int read_tasks(struct cli_diagnosis *diagnosis, uint32_t id,
 			    job->task);
 	}
 	run_sacct(&diagnosis->acct, of_steps, NULL);
-	if (np_acct_index(&diagnosis->acct))
-		return -ENOMEM;
+	cli_check_memory(np_acct_index(&diagnosis->acct));
 	find_job(diagnosis, id, task);
 	if (diagnosis->job)
 		select_comparable(diagnosis);
-	return 0;
 }
 
-/* List the leaf switches of a job, malloc'ed; NULL: out of memory. */
+/* List the leaf switches of a job, malloc'ed. */
 static struct np_acct_place *
 all_leaves(const struct np_acct *acct, const struct np_acct_job *job, size_t *n)
 {
-	struct np_acct_place *leaf = calloc(job->n_listed + 1, sizeof(*leaf));
+	struct np_acct_place *leaf = cli_calloc(job->n_listed, sizeof(*leaf));
 
-	*n = leaf ? np_acct_leaves(acct, job, leaf, job->n_listed) : 0;
+	*n = np_acct_leaves(acct, job, leaf, job->n_listed);
 	return leaf;
 }
 
@@ -561,9 +558,9 @@ static int read_all_neighbours(struct cli_diagnosis *diagnosis,
 			       uint32_t task, struct np_err *err)
 {
 	struct np_acct_job job[CLI_DIAGNOSIS_RUNS + 1];
-	char *list = malloc(MAX_ARGUMENT);
+	char *list = cli_calloc(MAX_ARGUMENT, 1);
 	size_t n;
-	int rc = list ? 0 : -ENOMEM;
+	int rc = 0;
 
 	for (n = 0; n < diagnosis->n_examined; n++)
 		job[n] = diagnosis->acct.job[diagnosis->comparable[n]];
@@ -576,7 +573,7 @@ static int read_all_neighbours(struct cli_diagnosis *diagnosis,
 	}
 	free(list);
 	if (!rc)
-		rc = np_acct_index(&diagnosis->acct);
+		cli_check_memory(np_acct_index(&diagnosis->acct));
 	find_job(diagnosis, id, task);
 	return rc;
 }
@@ -593,14 +590,14 @@ static int load_accounting(struct cli_diagnosis *diagnosis,
 		rc = opt->accounting ? read_accounting(&diagnosis->acct,
 						       opt->accounting, err) :
 				       read_job(diagnosis, id, task, err);
-	if (!rc)
-		rc = np_acct_index(&diagnosis->acct);
-	if (!rc)
+	if (!rc) {
+		cli_check_memory(np_acct_index(&diagnosis->acct));
 		find_job(diagnosis, id, task);
+	}
 	if (!rc && diagnosis->job)
 		select_comparable(diagnosis);
 	if (!rc && diagnosis->job && !opt->accounting)
-		rc = read_tasks(diagnosis, id, task);
+		read_tasks(diagnosis, id, task);
 	if (!rc && diagnosis->job && !opt->accounting) {
 		rc = read_all_neighbours(diagnosis, &topo, id, task, err);
 		if (!rc && diagnosis->job)
@@ -608,12 +605,10 @@ static int load_accounting(struct cli_diagnosis *diagnosis,
 	}
 	np_topo_free(&topo);
 	if (!rc && diagnosis->job)
-		rc = np_acct_neighbours(&diagnosis->acct, diagnosis->job,
-					&diagnosis->neighbour,
-					&diagnosis->n_neighbours);
-	if (rc == -ENOMEM)
-		np_errf(err, rc, "out of memory");
-	return rc;
+		cli_check_memory(np_acct_neighbours(
+			&diagnosis->acct, diagnosis->job, &diagnosis->neighbour,
+			&diagnosis->n_neighbours));
+	return cli_check_memory(rc);
 }
 
 /*
@@ -654,7 +649,7 @@ int cli_accounting_load(struct np_acct *acct,
 			     run_sacct(acct, extra, err);
 	if (!rc)
 		rc = np_acct_index(acct);
-	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+	return cli_check_memory(rc);
 }
 
 /* ---- metrics: queries ---- */
@@ -685,16 +680,15 @@ static void clear_names(struct querier *querier)
 }
 
 /* Nodes beyond CLI_DIAGNOSIS_LEAF_NODES are not queried, only counted. */
-static int add_name(struct querier *querier, uint32_t node)
+static void add_name(struct querier *querier, uint32_t node)
 {
 	if (querier->n == CLI_DIAGNOSIS_LEAF_NODES) {
 		querier->n_skipped++;
-		return 0;
+		return;
 	}
 	querier->name[querier->n] =
-		strdup(cli_acct_node(&querier->diagnosis->acct, node));
-	querier->number[querier->n] = node;
-	return querier->name[querier->n] ? (querier->n++, 0) : -ENOMEM;
+		cli_strdup(cli_acct_node(&querier->diagnosis->acct, node));
+	querier->number[querier->n++] = node;
 }
 
 /* Whether the job has this node. */
@@ -711,21 +705,19 @@ static bool has_node(const struct cli_diagnosis *diagnosis,
  * Select the nodes of the next query: those of the job on a leaf switch and,
  * with others, the remaining nodes of that leaf switch after them.
  */
-static int select_nodes(struct querier *querier, const struct np_acct_job *job,
-			uint32_t leaf, bool others)
+static void select_nodes(struct querier *querier, const struct np_acct_job *job,
+			 uint32_t leaf, bool others)
 {
 	const struct np_acct *acct = &querier->diagnosis->acct;
-	int rc = 0;
 
 	clear_names(querier);
-	for (size_t i = 0; !rc && i < job->n_listed; i++)
+	for (size_t i = 0; i < job->n_listed; i++)
 		if (acct->leaf_of[acct->node[job->first_node + i]] == leaf)
-			rc = add_name(querier, acct->node[job->first_node + i]);
-	for (uint32_t i = 0; others && !rc && i < acct->node_name.n; i++)
+			add_name(querier, acct->node[job->first_node + i]);
+	for (uint32_t i = 0; others && i < acct->node_name.n; i++)
 		if (acct->leaf_of[i] == leaf &&
 		    !has_node(querier->diagnosis, job, i))
-			rc = add_name(querier, i);
-	return rc;
+			add_name(querier, i);
 }
 
 /*
@@ -778,23 +770,21 @@ static void query(struct querier *querier, enum np_signal signal,
  * np_examine_is_near() are queried for all nodes, and the others only for those
  * of the run, which come first.
  */
-static int query_leaf(struct querier *querier, const struct np_acct_job *job,
-		      uint32_t leaf, const struct np_prom_range *range,
-		      struct np_examine_run *seen)
+static void query_leaf(struct querier *querier, const struct np_acct_job *job,
+		       uint32_t leaf, const struct np_prom_range *range,
+		       struct np_examine_run *seen)
 {
 	size_t n, own = 0;
 	double value[CLI_DIAGNOSIS_LEAF_NODES];
 	struct np_examine_node *more;
-	int rc = select_nodes(querier, job, leaf, true);
 
-	if (rc)
-		return rc;
+	select_nodes(querier, job, leaf, true);
 	n = querier->n;
 	if (job == querier->diagnosis->job)
 		querier->diagnosis->n_nodes_skipped += querier->n_skipped;
 	more = reallocarray(seen->node, seen->n + querier->n, sizeof(*more));
 	if (!more)
-		return -ENOMEM;
+		cli_no_memory();
 	seen->node = more;
 	more += seen->n;
 	seen->n += n;
@@ -818,12 +808,11 @@ static int query_leaf(struct querier *querier, const struct np_acct_job *job,
 			more[i].value[s] = value[i];
 	}
 	querier->n = n;
-	return 0;
 }
 
 /* Query all signals for a whole run. */
-static int query_run(struct querier *querier, const struct np_acct_job *job,
-		     struct np_examine_run *seen)
+static void query_run(struct querier *querier, const struct np_acct_job *job,
+		      struct np_examine_run *seen)
 {
 	struct cli_diagnosis *diagnosis = querier->diagnosis;
 	double end = np_acct_job_end(&diagnosis->acct, job),
@@ -835,51 +824,43 @@ static int query_run(struct querier *querier, const struct np_acct_job *job,
 	};
 	struct np_acct_place *leaf;
 	size_t n;
-	int rc = 0;
 
 	if (!querier->http || sec < MIN_SAMPLES * querier->conf->interval_sec)
-		return 0;
+		return;
 	leaf = all_leaves(&diagnosis->acct, job, &n);
-	if (!leaf)
-		return -ENOMEM;
 	if (job == diagnosis->job && n > CLI_DIAGNOSIS_LEAVES)
 		diagnosis->n_leaves_skipped = n - CLI_DIAGNOSIS_LEAVES;
-	for (size_t i = 0; !rc && i < n && i < CLI_DIAGNOSIS_LEAVES; i++)
-		rc = query_leaf(querier, job, leaf[i].leaf, &range, seen);
+	for (size_t i = 0; i < n && i < CLI_DIAGNOSIS_LEAVES; i++)
+		query_leaf(querier, job, leaf[i].leaf, &range, seen);
 	free(leaf);
-	return rc;
 }
 
 /*
  * Compute how long other jobs occupied the leaf switches of a job, in seconds:
  * their node-seconds divided by the number of nodes that the job does not have.
  */
-static int occupied_time(const struct cli_diagnosis *diagnosis,
-			 const struct np_acct_job *job, double *sec)
+static double occupied_sec(const struct cli_diagnosis *diagnosis,
+			   const struct np_acct_job *job)
 {
 	size_t n_leaves, n;
 	struct np_acct_place *leaf =
 		all_leaves(&diagnosis->acct, job, &n_leaves);
 	struct np_acct_neighbour *jobs;
 	double node_sec = 0, other_nodes = 0;
-	int rc = leaf ? np_acct_neighbours(&diagnosis->acct, job, &jobs, &n) :
-			-ENOMEM;
 
-	for (size_t i = 0; !rc && i < n_leaves; i++)
+	cli_check_memory(np_acct_neighbours(&diagnosis->acct, job, &jobs, &n));
+	for (size_t i = 0; i < n_leaves; i++)
 		other_nodes += diagnosis->acct.one_leaf ?
 				       diagnosis->acct.node_name.n :
 				       diagnosis->acct.leaf_size[leaf[i].leaf];
 	free(leaf);
-	if (rc)
-		return rc;
 	for (size_t i = 0; i < n; i++)
 		node_sec += jobs[i].nodes * (jobs[i].to - jobs[i].from);
 	free(jobs);
 	other_nodes -= job->n_listed;
-	*sec = other_nodes > 0 ? fmin(node_sec / other_nodes,
+	return other_nodes > 0 ? fmin(node_sec / other_nodes,
 				      np_acct_job_sec(&diagnosis->acct, job)) :
 				 0;
-	return 0;
 }
 
 /* ---- metrics: timeline and neighbours ---- */
@@ -977,8 +958,8 @@ static void set_worst(struct cli_timeline *timeline, bool near,
  * value: scratch memory for CLI_DIAGNOSIS_LEAF_NODES nodes. The window of a step
  * has at least three samples, so that a rate can be computed from it.
  */
-static int query_steps(struct querier *querier, bool near, uint32_t leaf,
-		       enum np_signal signal, double *value)
+static void query_steps(struct querier *querier, bool near, uint32_t leaf,
+			enum np_signal signal, double *value)
 {
 	struct cli_timeline *timeline = &querier->diagnosis->timeline;
 	const struct np_prom_range range = {
@@ -988,13 +969,12 @@ static int query_steps(struct querier *querier, bool near, uint32_t leaf,
 				   3 * querier->conf->interval_sec),
 		.n_steps = timeline->n,
 	};
-	int rc = select_nodes(querier, querier->diagnosis->job, leaf, false);
-	size_t own = querier->n;
+	size_t own;
 
-	if (!rc && (near || signal == NP_SIGNAL_TRAFFIC))
-		rc = select_nodes(querier, querier->diagnosis->job, leaf, true);
-	if (rc)
-		return rc;
+	select_nodes(querier, querier->diagnosis->job, leaf, false);
+	own = querier->n;
+	if (near || signal == NP_SIGNAL_TRAFFIC)
+		select_nodes(querier, querier->diagnosis->job, leaf, true);
 	query(querier, signal, &range, value);
 	for (size_t step = 0; signal == NP_SIGNAL_TRAFFIC && step < timeline->n;
 	     step++) {
@@ -1013,14 +993,11 @@ static int query_steps(struct querier *querier, bool near, uint32_t leaf,
 			set_worst(timeline, near, signal, step,
 				  value[i * timeline->n + step],
 				  querier->number[i]);
-	return 0;
 }
 
-/*
- * Make the timeline: query the same time again, in steps. Returns 0 or -ENOMEM.
- */
-static int make_timeline(struct querier *querier,
-			 const struct np_examine_run *seen)
+/* Make the timeline: query the same time again, in steps. */
+static void make_timeline(struct querier *querier,
+			  const struct np_examine_run *seen)
 {
 	static const enum np_signal of_every_job[] = {
 		NP_SIGNAL_TRAFFIC,
@@ -1033,7 +1010,6 @@ static int make_timeline(struct querier *querier,
 	size_t n = np_acct_leaves(&diagnosis->acct, diagnosis->job, leaf,
 				  CLI_DIAGNOSIS_LEAVES);
 	double *value;
-	int rc;
 
 	timeline->has_probes = seen->probes.n > 0;
 	timeline->has_metrics = diagnosis->metrics && !querier->stopped &&
@@ -1047,32 +1023,30 @@ static int make_timeline(struct querier *querier,
 			timeline->value[s][step] = timeline->near[s][step] =
 				NAN;
 	if (!timeline->has_metrics)
-		return 0;
+		return;
 	timeline->leaf = busiest_leaf(seen);
-	value = malloc(CLI_DIAGNOSIS_LEAF_NODES * CLI_DIAGNOSIS_STEPS *
-		       sizeof(*value));
-	rc = value ? 0 : -ENOMEM;
-	for (size_t i = 0; !rc && i < n; i++)
-		for (size_t k = 0; !rc && k < NP_ARRAY_SIZE(of_every_job); k++)
-			rc = query_steps(querier, false, leaf[i].leaf,
-					 of_every_job[k], value);
+	value = cli_calloc(CLI_DIAGNOSIS_LEAF_NODES * CLI_DIAGNOSIS_STEPS,
+			   sizeof(*value));
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < NP_ARRAY_SIZE(of_every_job); k++)
+			query_steps(querier, false, leaf[i].leaf,
+				    of_every_job[k], value);
 	free(value);
-	return rc;
 }
 
 /*
  * Add the other signals that were unusual in the whole run, first of the job and
  * then of others, each on the leaf switch of the worst node.
  */
-static int extend_timeline(struct querier *querier)
+static void extend_timeline(struct querier *querier)
 {
 	struct cli_diagnosis *diagnosis = querier->diagnosis;
-	double *value = NULL;
-	int rc = 0;
+	double *value = cli_calloc(
+		CLI_DIAGNOSIS_LEAF_NODES * CLI_DIAGNOSIS_STEPS, sizeof(*value));
 
 	querier->run = 0;
-	for (int i = 0; !rc && diagnosis->timeline.has_metrics &&
-			!querier->stopped && i < 2 * NP_N_SIGNALS;
+	for (int i = 0; diagnosis->timeline.has_metrics && !querier->stopped &&
+			i < 2 * NP_N_SIGNALS;
 	     i++) {
 		bool near = i >= NP_N_SIGNALS;
 		enum np_signal signal = (enum np_signal)(i % NP_N_SIGNALS);
@@ -1084,16 +1058,11 @@ static int extend_timeline(struct querier *querier)
 		    signal == NP_SIGNAL_IO_WAIT ||
 		    diagnosis->n_queries == MAX_QUERIES)
 			continue;
-		if (!value)
-			value = malloc(CLI_DIAGNOSIS_LEAF_NODES *
-				       CLI_DIAGNOSIS_STEPS * sizeof(*value));
-		rc = value ? query_steps(querier, near,
-					 diagnosis->acct.leaf_of[reading->node],
-					 signal, value) :
-			     -ENOMEM;
+		query_steps(querier, near,
+			    diagnosis->acct.leaf_of[reading->node], signal,
+			    value);
 	}
 	free(value);
-	return rc;
 }
 
 /*
@@ -1150,16 +1119,13 @@ static void set_near(struct cli_diagnosis *diagnosis, enum np_signal signal,
 
 /*
  * Compute the signals of each neighbour, from the nodes that have values, and
- * find which neighbours had the nodes with the worst ones. Returns 0 or -ENOMEM.
+ * find which neighbours had the nodes with the worst ones.
  */
-static int measure_neighbours(struct cli_diagnosis *diagnosis,
-			      const struct np_examine_run *seen)
+static void measure_neighbours(struct cli_diagnosis *diagnosis,
+			       const struct np_examine_run *seen)
 {
-	diagnosis->neighbour_value =
-		calloc(diagnosis->n_neighbours + 1,
-		       sizeof(*diagnosis->neighbour_value));
-	if (!diagnosis->neighbour_value)
-		return -ENOMEM;
+	diagnosis->neighbour_value = cli_calloc(
+		diagnosis->n_neighbours, sizeof(*diagnosis->neighbour_value));
 	for (int s = 0; s < NP_N_SIGNALS; s++)
 		diagnosis->near_neighbour[s] = NP_NO_INDEX;
 	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
@@ -1187,7 +1153,6 @@ static int measure_neighbours(struct cli_diagnosis *diagnosis,
 		}
 		diagnosis->neighbour[i].rate = value[NP_SIGNAL_TRAFFIC];
 	}
-	return 0;
 }
 
 /* ---- metrics: examination ---- */
@@ -1242,18 +1207,18 @@ static void count_without(struct querier *querier,
 
 /*
  * Query the job and its comparable runs, and attribute the excess of the job to
- * causes. diagnosis->examined is set if there is a result. Returns 0 or -ENOMEM.
+ * causes. diagnosis->examined is set if there is a result.
  */
-static int examine(struct querier *querier, const struct cli_diagnosis_opt *opt)
+static void examine(struct querier *querier,
+		    const struct cli_diagnosis_opt *opt)
 {
 	struct cli_diagnosis *diagnosis = querier->diagnosis;
 	struct np_examine_run seen[CLI_DIAGNOSIS_RUNS + 1] = { { .n = 0 } };
 	struct np_err err = NP_ERR_INIT;
 	size_t n = diagnosis->n_examined;
-	int rc = 0;
 
 	/* The job comes first: without values for it, no others are needed. */
-	for (size_t i = 0; !rc && i <= n; i++) {
+	for (size_t i = 0; i <= n; i++) {
 		const struct np_acct_job *job =
 			i ? &diagnosis->acct.job[diagnosis->comparable[i - 1]] :
 			    diagnosis->job;
@@ -1262,28 +1227,23 @@ static int examine(struct querier *querier, const struct cli_diagnosis_opt *opt)
 		querier->run = i;
 		run->sec = fmax(np_acct_job_sec(&diagnosis->acct, job), 1e-3);
 		summarise_probes(querier, opt, job, &run->probes);
-		rc = occupied_time(diagnosis, job, &run->occupied_sec);
-		if (!rc)
-			rc = query_run(querier, job, run);
-		if (!rc)
-			count_without(querier, run);
-		if (!rc && !i) {
+		run->occupied_sec = occupied_sec(diagnosis, job);
+		query_run(querier, job, run);
+		count_without(querier, run);
+		if (!i) {
 			find_silent(querier, run);
-			rc = make_timeline(querier, run);
+			make_timeline(querier, run);
 		}
 	}
-	if (!rc)
-		rc = np_examine(seen, n, &diagnosis->result, &err);
-	diagnosis->examined = !rc;
-	if (!rc) {
-		rc = measure_neighbours(diagnosis, &seen[n]);
+	diagnosis->examined = !cli_check_memory(
+		np_examine(seen, n, &diagnosis->result, &err));
+	if (diagnosis->examined) {
+		measure_neighbours(diagnosis, &seen[n]);
 		share_cost(diagnosis);
-		if (!rc)
-			rc = extend_timeline(querier);
+		extend_timeline(querier);
 	}
 	for (size_t i = 0; i <= n; i++)
 		free(seen[i].node);
-	return rc == -ENOMEM ? rc : 0;
 }
 
 /* Connect to the metrics server, or set diagnosis->no_metrics to why not. */
@@ -1308,52 +1268,46 @@ static void connect_server(struct querier *querier)
 }
 
 /* Without a metrics server, the accounting alone is examined. */
-static int examine_job(struct cli_diagnosis *diagnosis,
-		       const struct cli_diagnosis_opt *opt,
-		       const struct np_metrics_conf *conf)
+static void examine_job(struct cli_diagnosis *diagnosis,
+			const struct cli_diagnosis_opt *opt,
+			const struct np_metrics_conf *conf)
 {
 	struct querier querier = {
 		.diagnosis = diagnosis,
 		.conf = conf,
 		.until = np_mono_sec() + MAX_QUERY_SEC,
-		.name = calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*querier.name)),
-		.number = calloc(CLI_DIAGNOSIS_LEAF_NODES,
-				 sizeof(*querier.number)),
+		.name = cli_calloc(CLI_DIAGNOSIS_LEAF_NODES,
+				   sizeof(*querier.name)),
+		.number = cli_calloc(CLI_DIAGNOSIS_LEAF_NODES,
+				     sizeof(*querier.number)),
 	};
-	int rc = querier.name && querier.number ? 0 : -ENOMEM;
 
-	if (!rc) {
-		connect_server(&querier);
-		rc = examine(&querier, opt);
-		clear_names(&querier);
-	}
+	connect_server(&querier);
+	examine(&querier, opt);
+	clear_names(&querier);
 	np_http_free(querier.http);
 	free(querier.name);
 	free(querier.number);
-	return rc;
 }
 
 /*
  * The accounting is read first: if the job is not in it, there is nothing to
  * examine.
  */
-int cli_diagnosis_make(struct cli_diagnosis *diagnosis,
-		       const struct cli_diagnosis_opt *opt,
-		       const struct np_metrics_conf *conf, uint32_t id,
-		       uint32_t task, double now)
+void cli_diagnosis_make(struct cli_diagnosis *diagnosis,
+			const struct cli_diagnosis_opt *opt,
+			const struct np_metrics_conf *conf, uint32_t id,
+			uint32_t task, double now)
 {
-	int rc;
-
 	*diagnosis = (struct cli_diagnosis){ .since_sec = opt->since_sec,
 					     .acct.now = now };
-	rc = load_accounting(diagnosis, opt, id, task, &diagnosis->why);
-	if (rc || !diagnosis->job) {
+	if (load_accounting(diagnosis, opt, id, task, &diagnosis->why))
 		diagnosis->job = NULL;
-		return rc == -ENOMEM ? rc : 0;
-	}
+	if (!diagnosis->job)
+		return;
 	diagnosis->masked =
 		jobs_are_private(opt->accounting, &diagnosis->not_named);
-	return examine_job(diagnosis, opt, conf);
+	examine_job(diagnosis, opt, conf);
 }
 
 /* Harmless if cli_diagnosis_make() was never called on a zeroed structure. */

@@ -135,12 +135,12 @@ int cli_diagnosis_conf(const struct cli_cmd *self,
 /*
  * Look the job up and examine it. diagnosis->job is NULL if the job is not
  * found, or if there is no accounting (diagnosis->why). now: seconds since 1970.
- * Returns 0 or -ENOMEM; the caller calls cli_diagnosis_free() in both cases.
+ * The caller calls cli_diagnosis_free().
  */
-int cli_diagnosis_make(struct cli_diagnosis *diagnosis,
-		       const struct cli_diagnosis_opt *opt,
-		       const struct np_metrics_conf *conf, uint32_t id,
-		       uint32_t task, double now);
+void cli_diagnosis_make(struct cli_diagnosis *diagnosis,
+			const struct cli_diagnosis_opt *opt,
+			const struct np_metrics_conf *conf, uint32_t id,
+			uint32_t task, double now);
 void cli_diagnosis_free(struct cli_diagnosis *diagnosis);
 
 /*

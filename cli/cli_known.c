@@ -13,18 +13,13 @@
  * Applications are allocated one by one, so that pointers to them stay valid
  * while the list grows.
  */
-int cli_known_add(struct cli_known *known, struct np_runs *runs)
+void cli_known_add(struct cli_known *known, struct np_runs *runs)
 {
-	struct cli_known_app *app = calloc(1, sizeof(*app));
+	struct cli_known_app *app = cli_calloc(1, sizeof(*app));
 
-	if (!app || np_array_grow(&known->app, known->n, sizeof(*known->app))) {
-		np_runs_free(runs);
-		free(app);
-		return -ENOMEM;
-	}
+	cli_array_grow(&known->app, known->n, sizeof(*known->app));
 	app->runs = *runs;
 	known->app[known->n++] = app;
-	return 0;
 }
 
 int cli_known_find(struct cli_known *known, struct cli_store *store,
@@ -37,8 +32,7 @@ int cli_known_find(struct cli_known *known, struct cli_store *store,
 		rc = cli_runs_find(store, options, options->apps[i], &runs);
 		if (rc >= 0)
 			return rc;
-		if (cli_known_add(known, &runs))
-			return cli_fail("out of memory");
+		cli_known_add(known, &runs);
 	}
 	return -1;
 }

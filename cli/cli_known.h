@@ -38,10 +38,9 @@ struct cli_known {
 };
 
 /*
- * Add an application, taking over its runs, also if this fails. Returns 0 or
- * -ENOMEM.
+ * Add an application, taking over its runs.
  */
-int cli_known_add(struct cli_known *known, struct np_runs *runs);
+void cli_known_add(struct cli_known *known, struct np_runs *runs);
 
 /*
  * Add the applications named on the command line. Returns -1 to continue, or

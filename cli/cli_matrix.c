@@ -34,21 +34,17 @@ static bool is_skipped(const struct cli_known *known, const char *name)
 	return !strcmp(name, NP_IDLE_APP);
 }
 
-/*
- * Add the applications of one owner, silently skipping what cannot be read.
- * Returns 0 or -ENOMEM.
- */
-static int add_owner(struct cli_known *known, struct cli_store *store,
-		     enum np_store_owner owner, uid_t uid)
+/* Add the applications of one owner, silently skipping what cannot be read. */
+static void add_owner(struct cli_known *known, struct cli_store *store,
+		      enum np_store_owner owner, uid_t uid)
 {
 	struct np_store_app *apps;
 	size_t n;
-	int rc = 0;
 
 	/* Unreadable directories are treated as empty. */
 	if (np_store_list_apps(store->store, owner, uid, &apps, &n, NULL))
-		return 0;
-	for (size_t i = 0; !rc && i < n; i++) {
+		return;
+	for (size_t i = 0; i < n; i++) {
 		struct np_runs runs;
 
 		if (is_skipped(known, apps[i].name))
@@ -57,31 +53,13 @@ static int add_owner(struct cli_known *known, struct cli_store *store,
 			known->truncated = true;
 			break;
 		}
-		rc = cli_runs_load_quiet(store, owner, uid, apps[i].name,
-					 &runs);
-		if (!rc) {
-			known->n_runs += runs.n;
-			rc = cli_known_add(known, &runs);
-		}
-		rc = rc == -ENOENT ? 0 : rc;
+		if (cli_check_memory(cli_runs_load_quiet(store, owner, uid,
+							 apps[i].name, &runs)))
+			continue;
+		known->n_runs += runs.n;
+		cli_known_add(known, &runs);
 	}
 	free(apps);
-	return rc;
-}
-
-/*
- * Add the user's applications (not with --published), and the published ones
- * with names that the user does not have. Returns 0 or -ENOMEM.
- */
-static int add_all_owners(struct cli_known *known, struct cli_store *store,
-			  const struct cli_options *options)
-{
-	int rc = options->published ?
-			 0 :
-			 add_owner(known, store, NP_STORE_USER, options->uid);
-
-	return rc ? rc :
-		    add_owner(known, store, NP_STORE_PUBLISHED, options->uid);
 }
 
 int cli_matrix_find(struct cli_known *known, struct cli_store *store,
@@ -91,8 +69,11 @@ int cli_matrix_find(struct cli_known *known, struct cli_store *store,
 
 	if (rc >= 0)
 		return rc;
-	if (!options->n_apps && add_all_owners(known, store, options))
-		return cli_fail("out of memory");
+	/* Those of the user come first, and hide published ones. */
+	if (!options->n_apps && !options->published)
+		add_owner(known, store, NP_STORE_USER, options->uid);
+	if (!options->n_apps)
+		add_owner(known, store, NP_STORE_PUBLISHED, options->uid);
 	if (!known->n)
 		return cli_fail("no profiles yet: sbatch --netprofile=NAME "
 				"job.sh makes one");
@@ -124,22 +105,19 @@ static int by_app_name(const void *a, const void *b, void *arg)
 
 /*
  * Select rows and columns. Requested applications keep their order; otherwise
- * they are sorted by name. Returns -1 to continue, or the exit status.
+ * they are sorted by name.
  */
-static int select_apps(struct cli_matrix *matrix, bool requested)
+static void select_apps(struct cli_matrix *matrix, bool requested)
 {
 	const struct cli_known *known = matrix->known;
 
-	matrix->app = calloc(known->n + 1, sizeof(*matrix->app));
-	if (!matrix->app)
-		return cli_fail("out of memory");
+	matrix->app = cli_calloc(known->n, sizeof(*matrix->app));
 	for (size_t i = 0; i < known->n; i++)
 		if (is_selected(known->app[i], requested))
 			matrix->app[matrix->n++] = i;
 	if (!requested)
 		qsort_r(matrix->app, matrix->n, sizeof(*matrix->app),
 			by_app_name, (void *)known);
-	return -1;
 }
 
 /*
@@ -149,22 +127,18 @@ static int select_apps(struct cli_matrix *matrix, bool requested)
 static int predict_pairs(struct cli_matrix *matrix)
 {
 	size_t n = matrix->n;
-	const struct np_program **program = calloc(n, sizeof(*program));
+	const struct np_program **program = cli_calloc(n, sizeof(*program));
 	struct np_predictor *predictor = NULL;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	matrix->prediction = calloc(n * n, sizeof(*matrix->prediction));
-	matrix->rc = calloc(n * n, sizeof(*matrix->rc));
-	rc = program && matrix->prediction && matrix->rc ?
-		     0 :
-		     np_errf(&err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !rc && i < n; i++)
+	matrix->prediction = cli_calloc(n * n, sizeof(*matrix->prediction));
+	matrix->rc = cli_calloc(n * n, sizeof(*matrix->rc));
+	for (size_t i = 0; i < n; i++)
 		program[i] =
 			&matrix->known->app[matrix->app[i]]->summary.program;
-	if (!rc)
-		rc = cli_known_predictor(matrix->known, matrix->model, true,
-					 &predictor, &err);
+	rc = cli_known_predictor(matrix->known, matrix->model, true, &predictor,
+				 &err);
 	if (!rc)
 		rc = np_predict_matrix(predictor, program, n, matrix->scope,
 				       matrix->prediction, matrix->rc, &err);
@@ -179,9 +153,10 @@ int cli_matrix_make(const struct cli_known *known,
 	struct cli_matrix matrix = { .known = known,
 				     .model = options->model,
 				     .scope = options->scope };
-	int rc = select_apps(&matrix, options->n_apps > 0);
+	int rc = -1;
 
-	if (rc < 0 && matrix.n)
+	select_apps(&matrix, options->n_apps > 0);
+	if (matrix.n)
 		rc = predict_pairs(&matrix);
 	if (rc >= 0)
 		cli_matrix_free(&matrix);

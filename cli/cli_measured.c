@@ -248,50 +248,28 @@ struct cli_measured_file {
 	struct cli_pair_results result;
 };
 
-/*
- * Compute the slowdowns of n measurements. app takes ownership of them; those
- * after an error are freed.
- */
-static int add_measurements(struct cli_known_app *app, struct np_pairs *pairs,
-			    size_t n)
+void cli_measured_load(struct cli_known *known, struct cli_store *store)
 {
-	int rc = 0;
-
-	app->measured = calloc(n + 1, sizeof(*app->measured));
-	for (size_t i = 0; i < n; i++) {
-		if (app->measured && !rc)
-			rc = cli_pair_results_compute(&pairs[i],
-						      &app->measured[i].result);
-		if (!app->measured || rc) {
-			np_pairs_free(&pairs[i]);
-			continue;
-		}
-		app->measured[i].pairs = pairs[i];
-		app->n_measured++;
-	}
-	return app->measured ? rc : -ENOMEM;
-}
-
-int cli_measured_load(struct cli_known *known, struct cli_store *store)
-{
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < known->n; i++) {
+	for (size_t i = 0; i < known->n; i++) {
 		struct cli_known_app *app = known->app[i];
 		struct np_err err = NP_ERR_INIT;
 		struct np_pairs *pairs;
 		size_t n;
 
-		rc = np_pairs_store_load(store->store, app->runs.owner,
-					 app->runs.uid, app->runs.app,
-					 cli_warn_line, NULL, &pairs, &n, &err);
-		if (!rc)
-			rc = add_measurements(app, pairs, n);
+		if (cli_check_memory(np_pairs_store_load(
+			    store->store, app->runs.owner, app->runs.uid,
+			    app->runs.app, cli_warn_line, NULL, &pairs, &n,
+			    &err)))
+			continue;
+		app->measured = cli_calloc(n, sizeof(*app->measured));
+		app->n_measured = n;
+		for (size_t k = 0; k < n; k++) {
+			cli_check_memory(cli_pair_results_compute(
+				&pairs[k], &app->measured[k].result));
+			app->measured[k].pairs = pairs[k];
+		}
 		free(pairs);
-		if (rc == -EACCES)
-			rc = 0;
 	}
-	return rc == -ENOMEM ? rc : 0;
 }
 
 /* Find a pair in one measurement. */

@@ -77,9 +77,9 @@ struct cli_measured {
 
 /*
  * Read the measured pairs of all applications. A measurement that cannot be
- * read is reported and skipped. Returns 0 or -ENOMEM.
+ * read is reported and skipped.
  */
-int cli_measured_load(struct cli_known *known, struct cli_store *store);
+void cli_measured_load(struct cli_known *known, struct cli_store *store);
 
 /*
  * Find the newest measurement of a victim with a co-runner, both indices into

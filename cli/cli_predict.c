@@ -24,9 +24,10 @@ int cli_predict_prepare(struct cli_known *known, struct cli_store *store,
 	if (rc == -ENOENT)
 		return cli_fail("%s; an administrator can make one: %s",
 				known->why.text, CLI_CALIBRATE);
-	if (!rc && cli_known_attach_traces(known, store, options->model))
-		return cli_fail("out of memory");
-	return rc ? cli_fail("%s", known->why.text) : -1;
+	if (rc)
+		return cli_fail("%s", known->why.text);
+	cli_known_attach_traces(known, store, options->model);
+	return -1;
 }
 
 /* Fail, and say why, if no run of the application can be used. */

@@ -390,9 +390,7 @@ static int print_selected(char *text, char separator)
 
 	for (const char *pos = text; *pos; pos++)
 		lines += *pos == '\n';
-	line = calloc(lines, sizeof(*line));
-	if (!line)
-		return cli_fail("out of memory");
+	line = cli_calloc(lines, sizeof(*line));
 	split_line(strtok_r(text, "\n", &rest), separator, &head);
 	if (!choose_columns(&head, &columns)) {
 		free(line);

@@ -158,18 +158,16 @@ static int check_names(const struct accuracy_file *file,
 }
 
 /* Read DIR/NAME, a trace or graph, of each program. */
-static int read_traces(struct accuracy_file *file,
-		       const struct accuracy_opt *opt, struct np_err *err)
+static void read_traces(struct accuracy_file *file,
+			const struct accuracy_opt *opt)
 {
 	const struct np_loggps *net = opt->net.G_ns < 0 ? NULL : &opt->net;
 	size_t n = 0;
 
 	for (size_t i = 0; i < file->measured.n_sets; i++)
 		n += file->measured.set[i].n_apps;
-	file->traced = calloc(n + 1, sizeof(*file->traced));
+	file->traced = cli_calloc(n, sizeof(*file->traced));
 	n = 0;
-	if (!file->traced)
-		return np_errf(err, -ENOMEM, "%s: out of memory", file->path);
 	for (size_t i = 0; i < file->measured.n_sets; i++) {
 		struct np_measured_set *set = &file->measured.set[i];
 
@@ -183,7 +181,6 @@ static int read_traces(struct accuracy_file *file,
 					  &set->app[a]);
 		}
 	}
-	return 0;
 }
 
 /*
@@ -200,14 +197,12 @@ static size_t count_rows(const struct accuracy_file *file)
 }
 
 /* List the selected cases, each with its index among all rows. */
-static int select_cases(struct accuracy_file *file,
-			const struct accuracy_opt *opt, struct np_err *err)
+static void select_cases(struct accuracy_file *file,
+			 const struct accuracy_opt *opt)
 {
 	size_t row = 0;
 
-	file->selected = calloc(count_rows(file) + 1, sizeof(*file->selected));
-	if (!file->selected)
-		return np_errf(err, -ENOMEM, "%s: out of memory", file->path);
+	file->selected = cli_calloc(count_rows(file), sizeof(*file->selected));
 	for (size_t i = 0; i < file->measured.n_sets; i++) {
 		const struct np_measured_set *set = &file->measured.set[i];
 
@@ -218,7 +213,6 @@ static int select_cases(struct accuracy_file *file,
 								&set->row[k],
 								row };
 	}
-	return 0;
 }
 
 /* Predict all rows of all sets with one model. */
@@ -227,12 +221,10 @@ static int run_model(struct accuracy_file *file, const struct np_model *model,
 {
 	struct model_run *run = &file->run[file->n_runs++];
 	size_t n = count_rows(file), row = 0;
-	int *rcs = calloc(n + 1, sizeof(*rcs)), rc = 0;
+	int *rcs = cli_calloc(n, sizeof(*rcs)), rc = 0;
 
 	run->name = model->name;
-	run->out = calloc(n + 1, sizeof(*run->out));
-	if (!run->out || !rcs)
-		rc = np_errf(err, -ENOMEM, "%s: out of memory", file->path);
+	run->out = cli_calloc(n, sizeof(*run->out));
 	for (size_t i = 0; !rc && i < file->measured.n_sets; i++) {
 		const struct np_measured_set *set = &file->measured.set[i];
 
@@ -248,16 +240,14 @@ static int run_model(struct accuracy_file *file, const struct np_model *model,
  * Take the predictions of the external file. It holds pairs only: cases with
  * several co-runners, and pairs that it lacks, stay without a prediction.
  */
-static int run_external(struct accuracy_file *file,
-			const struct accuracy_opt *opt, struct np_err *err)
+static void run_external(struct accuracy_file *file,
+			 const struct accuracy_opt *opt)
 {
 	struct model_run *run = &file->run[file->n_runs++];
 	size_t row = 0;
 
 	run->name = basename(opt->predictions);
-	run->out = calloc(count_rows(file) + 1, sizeof(*run->out));
-	if (!run->out)
-		return np_errf(err, -ENOMEM, "%s: out of memory", file->path);
+	run->out = cli_calloc(count_rows(file), sizeof(*run->out));
 	np_errf(&run->why, -ENODATA, "the file has none of these pairs");
 	for (size_t i = 0; i < file->measured.n_sets; i++) {
 		const struct np_measured_set *set = &file->measured.set[i];
@@ -277,7 +267,6 @@ static int run_external(struct accuracy_file *file,
 			run->out[row].high = found ? found->high : NAN;
 		}
 	}
-	return 0;
 }
 
 /* Refuse an external prediction for a program that the file does not have. */
@@ -397,20 +386,19 @@ static int score_file(const char *path, const struct accuracy_opt *opt,
 	if (!rc)
 		rc = check_names(file, &opt->only, err);
 	if (!rc && opt->traces)
-		rc = read_traces(file, opt, err);
+		read_traces(file, opt);
 	if (!rc)
-		rc = select_cases(file, opt, err);
+		select_cases(file, opt);
 	if (!rc && opt->predictions)
 		rc = check_external(file, opt, err);
 	if (!rc && opt->predictions)
-		rc = run_external(file, opt, err);
+		run_external(file, opt);
 	for (size_t i = 0; !rc && i < opt->n_models; i++)
 		rc = run_model(file, opt->model[i], &opt->predict, err);
 	if (rc)
 		return rc;
-	scored = calloc(file->n_selected + 1, sizeof(*scored));
-	if (!scored || score_part(file, false, scored) ||
-	    score_part(file, true, scored))
+	scored = cli_calloc(file->n_selected, sizeof(*scored));
+	if (score_part(file, false, scored) || score_part(file, true, scored))
 		rc = np_errf(err, -ENOMEM, "%s: out of memory", path);
 	free(scored);
 	if (!rc && !file->n_parts)
@@ -802,9 +790,9 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	file = calloc(given.n_apps, sizeof(*file));
-	rc = file ? 0 : np_errf(&err, -ENOMEM, "out of memory");
-	if (!rc && opt.predictions)
+	file = cli_calloc(given.n_apps, sizeof(*file));
+	rc = 0;
+	if (opt.predictions)
 		rc = cli_predictions_read(opt.predictions, &opt.external, &err);
 	for (size_t i = 0; !rc && i < given.n_apps; i++)
 		rc = score_file(given.apps[i], &opt, &file[i], &err);
@@ -814,7 +802,7 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_fail("%s", err.text);
 	else
 		print_files(file, given.n_apps, &opt, given.format);
-	for (size_t i = 0; file && i < given.n_apps; i++)
+	for (size_t i = 0; i < given.n_apps; i++)
 		file_release(&file[i]);
 	free(file);
 	cli_predictions_free(&opt.external);

@@ -89,9 +89,8 @@ static struct neighbour *add_neighbour(struct explanation *explanation,
 {
 	struct neighbour *neighbour;
 
-	if (np_array_grow(&explanation->neighbour, explanation->n_neighbours,
-			  sizeof(*neighbour)))
-		return NULL;
+	cli_array_grow(&explanation->neighbour, explanation->n_neighbours,
+		       sizeof(*neighbour));
 	neighbour = &explanation->neighbour[explanation->n_neighbours++];
 	*neighbour = (struct neighbour){ .id = id, .app = "", .slowdown = NAN };
 	return neighbour;
@@ -110,7 +109,7 @@ static struct neighbour *find_neighbour(struct explanation *explanation,
 /* ---- neighbours of a running job, from the last decision ---- */
 
 /* Add the running jobs that share a leaf switch with the job. */
-static int add_running(struct explanation *explanation)
+static void add_running(struct explanation *explanation)
 {
 	for (size_t i = 0; i < explanation->state.n_jobs; i++) {
 		const struct np_state_job *job = &explanation->state.job[i];
@@ -122,20 +121,16 @@ static int add_running(struct explanation *explanation)
 					leaves, sizeof(leaves)))
 			continue;
 		neighbour = add_neighbour(explanation, job->id);
-		if (!neighbour)
-			return -ENOMEM;
 		neighbour->app = job->app;
 		neighbour->array = job->array;
 		neighbour->task = job->task;
 		strcpy(neighbour->leaves, leaves);
 	}
-	return 0;
 }
 
 /*
  * Find an application among the known ones, or add it, as placement would: the
- * published profile, or else that of the owner of the job. Returns 0, -ENOENT
- * or another -errno.
+ * published profile, or else that of the owner of the job. Returns 0 or -ENOENT.
  */
 static int add_known(struct cli_known *known, struct cli_store *store,
 		     const char *app, uid_t uid, size_t *at)
@@ -155,10 +150,10 @@ static int add_known(struct cli_known *known, struct cli_store *store,
 			store, own ? NP_STORE_USER : NP_STORE_PUBLISHED, uid,
 			app, &runs);
 	if (rc)
-		return rc;
-	rc = cli_known_add(known, &runs);
+		return cli_check_memory(rc);
+	cli_known_add(known, &runs);
 	*at = known->n - 1;
-	return rc;
+	return 0;
 }
 
 /* The owner of a job in the last decision, needed to find its profile. */
@@ -193,11 +188,8 @@ static int find_known(struct explanation *explanation, struct cli_store *store,
 
 		at[i] = NO_PROFILE;
 		if (*neighbour->app)
-			rc = add_known(known, store, neighbour->app,
-				       uid_of(explanation, neighbour->id),
-				       &at[i]);
-		if (rc == -ENOMEM)
-			return rc;
+			add_known(known, store, neighbour->app,
+				  uid_of(explanation, neighbour->id), &at[i]);
 	}
 	return 0;
 }
@@ -268,49 +260,47 @@ static void predict_by_models(struct explanation *explanation,
 	note_excluded(&explanation->not_predicted, n_unknown, n_more);
 }
 
-/* Returns 0, or -errno with explanation->not_predicted. */
-static int predict(struct explanation *explanation, struct cli_store *store,
-		   struct cli_known *known, size_t *at)
+/* If there is no prediction, explanation->not_predicted says why. */
+static void predict(struct explanation *explanation, struct cli_store *store,
+		    struct cli_known *known, size_t *at)
 {
 	struct np_predictor *models;
-	int rc = find_known(explanation, store, known, at);
 
-	if (rc)
-		return rc;
-	rc = cli_known_load_calibration(known, store, 1, true);
-	if (!rc && known->app[0]->unusable.text[0])
-		rc = np_errf(&explanation->not_predicted, -EINVAL, "%s",
-			     known->app[0]->unusable.text);
-	else if (rc)
+	if (find_known(explanation, store, known, at))
+		return;
+	if (cli_check_memory(
+		    cli_known_load_calibration(known, store, 1, true))) {
 		explanation->not_predicted = known->why;
-	if (!rc)
-		rc = cli_known_predictor(known, NULL, false, &models,
-					 &explanation->not_predicted);
-	if (rc)
-		return rc;
+		return;
+	}
+	if (known->app[0]->unusable.text[0]) {
+		explanation->not_predicted = known->app[0]->unusable;
+		return;
+	}
+	if (cli_check_memory(cli_known_predictor(known, NULL, false, &models,
+						 &explanation->not_predicted)))
+		return;
 	predict_by_models(explanation, known, models, at);
 	np_predictor_free(models);
-	return 0;
 }
 
 /*
  * The neighbours of a running job, with predictions from the profiles that the
- * caller may read. Returns 0 or -ENOMEM.
+ * caller may read.
  */
-static int find_running_neighbours(struct explanation *explanation,
-				   struct cli_store *store)
+static void find_running_neighbours(struct explanation *explanation,
+				    struct cli_store *store)
 {
 	struct cli_known known = { .n = 0 };
-	int rc = add_running(explanation);
 	size_t *at;
 
-	if (rc || !explanation->n_neighbours)
-		return rc;
-	at = calloc(explanation->n_neighbours, sizeof(*at));
-	rc = at ? predict(explanation, store, &known, at) : -ENOMEM;
+	add_running(explanation);
+	if (!explanation->n_neighbours)
+		return;
+	at = cli_calloc(explanation->n_neighbours, sizeof(*at));
+	predict(explanation, store, &known, at);
 	cli_known_free(&known);
 	free(at);
-	return rc == -ENOMEM ? rc : 0;
 }
 
 /* ---- neighbours of an ended job, from placement and run records ---- */
@@ -319,7 +309,7 @@ static int find_running_neighbours(struct explanation *explanation,
  * Add the neighbours that placement recorded when the job ended, with the
  * slowdowns that it predicted then.
  */
-static int add_accounted(struct explanation *explanation)
+static void add_accounted(struct explanation *explanation)
 {
 	for (size_t i = 0; i < explanation->accounting.n_neighbours; i++) {
 		const struct np_accounting_neighbour *recorded =
@@ -327,8 +317,6 @@ static int add_accounted(struct explanation *explanation)
 		struct neighbour *neighbour =
 			add_neighbour(explanation, recorded->id);
 
-		if (!neighbour)
-			return -ENOMEM;
 		neighbour->app = recorded->app;
 		snprintf(neighbour->leaves, sizeof(neighbour->leaves), "%s",
 			 recorded->leaves);
@@ -336,7 +324,6 @@ static int add_accounted(struct explanation *explanation)
 		if (*recorded->app)
 			neighbour->slowdown = recorded->slowdown;
 	}
-	return 0;
 }
 
 /*
@@ -353,7 +340,7 @@ static void add_leaf(struct neighbour *neighbour,
 }
 
 /* Add the neighbours that are only in the run records. */
-static int add_recorded(struct explanation *explanation)
+static void add_recorded(struct explanation *explanation)
 {
 	/* Placement's own records have more about these. */
 	size_t n_accounted = explanation->n_neighbours;
@@ -376,14 +363,11 @@ static int add_recorded(struct explanation *explanation)
 			if (!neighbour)
 				neighbour = add_neighbour(explanation,
 							  recorded->job_id);
-			if (!neighbour)
-				return -ENOMEM;
 			if (recorded->job_id == record->job_id)
 				neighbour->app = "(own step)";
 			add_leaf(neighbour, recorded);
 		}
 	}
-	return 0;
 }
 
 /*
@@ -428,17 +412,19 @@ static const struct neighbour *costliest(const struct explanation *explanation,
 	return most;
 }
 
-/* The neighbours of a job that has ended. Returns 0 or -ENOMEM. */
-static int find_past_neighbours(struct explanation *explanation)
+/* The neighbours of a job that has ended. */
+static void find_past_neighbours(struct explanation *explanation)
 {
-	int rc = explanation->have_record ? add_accounted(explanation) : 0;
-	bool known = !explanation->n_neighbours;
+	bool known = false;
 
+	if (explanation->have_record)
+		add_accounted(explanation);
 	for (size_t i = 0; i < explanation->n_neighbours; i++)
 		known |= !isnan(explanation->neighbour[i].slowdown);
+	known |= !explanation->n_neighbours;
 	if (explanation->have_record && *explanation->accounting.app && known)
 		explanation->slowdown = explanation->accounting.slowdown;
-	return rc ? rc : add_recorded(explanation);
+	add_recorded(explanation);
 }
 
 /* ---- text output ---- */
@@ -1092,30 +1078,27 @@ static bool is_of_job(const struct explanation *explanation,
 	       record->array_task_id == (long)explanation->task;
 }
 
-/* Move the latencies of a summary to a step. Returns 0 or -ENOMEM. */
-static int take_latencies(struct measured_step *step,
-			  struct np_run_summary *summary)
+/* Move the latencies of a summary to a step. */
+static void take_latencies(struct measured_step *step,
+			   struct np_run_summary *summary)
 {
 	const struct np_runs *runs = summary->runs;
 
 	step->alone_hist = summary->latency.hist;
 	summary->latency.hist = NULL;
-	step->alone_run = calloc(runs->n + 1, sizeof(*step->alone_run));
-	if (!step->alone_run)
-		return -ENOMEM;
+	step->alone_run = cli_calloc(runs->n, sizeof(*step->alone_run));
 	for (size_t i = 0; i < runs->n; i++)
 		if (summary->use[i] == NP_RUN_ALONE ||
 		    summary->use[i] == NP_RUN_LATENCY)
 			step->alone_run[step->n_alone_runs++] = runs->run[i];
-	return 0;
 }
 
 /*
  * The run time and the latencies of the same command without load and
- * neighbours, over comparable runs of other jobs. Returns 0 or -ENOMEM.
+ * neighbours, over comparable runs of other jobs.
  */
-static int find_alone(const struct explanation *explanation,
-		      const struct np_runs *runs, struct measured_step *step)
+static void find_alone(const struct explanation *explanation,
+		       const struct np_runs *runs, struct measured_step *step)
 {
 	const struct np_record *like = step->run;
 	const struct np_run_summary_opt opt = {
@@ -1125,30 +1108,25 @@ static int find_alone(const struct explanation *explanation,
 	};
 	struct np_runs others = { .n = 0 };
 	struct np_run_summary summary;
-	int rc;
 
 	if (!like->fingerprint || !*like->fingerprint)
-		return 0; /* the command of this run was not recorded */
-	others.run = calloc(runs->n, sizeof(*others.run));
-	if (!others.run)
-		return -ENOMEM;
+		return; /* the command of this run was not recorded */
+	others.run = cli_calloc(runs->n, sizeof(*others.run));
 	for (size_t i = 0; i < runs->n; i++)
 		if (runs->run[i]->job_id != like->job_id)
 			others.run[others.n++] = runs->run[i];
-	rc = np_run_summary_make(&others, &opt, &summary);
-	if (!rc) {
-		step->alone = summary.alone_sec;
-		if (!summary.latency.neighbours)
-			rc = take_latencies(step, &summary);
-		np_run_summary_free(&summary);
-	}
+	if (np_run_summary_make(&others, &opt, &summary))
+		cli_no_memory();
+	step->alone = summary.alone_sec;
+	if (!summary.latency.neighbours)
+		take_latencies(step, &summary);
+	np_run_summary_free(&summary);
 	free(others.run);
-	return rc;
 }
 
 /* Add the steps of the job among these runs. */
-static int add_steps(struct explanation *explanation,
-		     const struct np_runs *runs)
+static void add_steps(struct explanation *explanation,
+		      const struct np_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *record = runs->run[i];
@@ -1156,15 +1134,12 @@ static int add_steps(struct explanation *explanation,
 
 		if (!is_of_job(explanation, record))
 			continue;
-		if (np_array_grow(&explanation->measured,
-				  explanation->n_measured, sizeof(*step)))
-			return -ENOMEM;
+		cli_array_grow(&explanation->measured, explanation->n_measured,
+			       sizeof(*step));
 		step = &explanation->measured[explanation->n_measured++];
 		*step = (struct measured_step){ .run = record };
-		if (find_alone(explanation, runs, step))
-			return -ENOMEM;
+		find_alone(explanation, runs, step);
 	}
-	return 0;
 }
 
 #define MIN_PROBES 50 /* fewer say nothing about a run or a window */
@@ -1332,48 +1307,43 @@ static bool has_run_of_job(const struct explanation *explanation,
  * Add the steps of the job that were recorded under this application. Profiles
  * that are missing or unreadable are treated as empty.
  */
-static int try_app(struct explanation *explanation, struct cli_store *store,
-		   enum np_store_owner owner, const char *app)
+static void try_app(struct explanation *explanation, struct cli_store *store,
+		    enum np_store_owner owner, const char *app)
 {
 	struct np_runs runs;
-	int rc =
-		cli_runs_load_quiet(store, owner, explanation->uid, app, &runs);
 
-	if (rc)
-		return rc == -ENOENT ? 0 : rc;
+	if (cli_check_memory(cli_runs_load_quiet(store, owner, explanation->uid,
+						 app, &runs)))
+		return;
 	if (!has_run_of_job(explanation, &runs)) {
 		np_runs_free(&runs);
-		return 0;
+		return;
 	}
-	if (np_array_grow(&explanation->runs, explanation->n_runs,
-			  sizeof(*explanation->runs))) {
-		np_runs_free(&runs);
-		return -ENOMEM;
-	}
+	cli_array_grow(&explanation->runs, explanation->n_runs,
+		       sizeof(*explanation->runs));
 	explanation->runs[explanation->n_runs++] = runs;
-	return add_steps(explanation, &runs);
+	add_steps(explanation, &runs);
 }
 
 /* Find the records of the job among those of a user. */
-static int find_runs(struct explanation *explanation, struct cli_store *store,
-		     const struct cli_options *options, const char *app)
+static void find_runs(struct explanation *explanation, struct cli_store *store,
+		      const struct cli_options *options, const char *app)
 {
 	enum np_store_owner owner = options->published ? NP_STORE_PUBLISHED :
 							 NP_STORE_USER;
 	struct np_store_app *apps = NULL;
 	size_t n = 0;
-	int rc = *app ? try_app(explanation, store, owner, app) : 0;
 
+	if (*app)
+		try_app(explanation, store, owner, app);
 	/* Steps of one job may have been measured under different names. */
-	if (!rc && !explanation->n_measured &&
-	    !np_store_list_apps(store->store, owner, explanation->uid, &apps,
-				&n, NULL))
-		for (size_t i = 0; !rc && i < n; i++)
-			if (strcmp(apps[i].name, app))
-				rc = try_app(explanation, store, owner,
-					     apps[i].name);
+	if (!explanation->n_measured)
+		np_store_list_apps(store->store, owner, explanation->uid, &apps,
+				   &n, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(apps[i].name, app))
+			try_app(explanation, store, owner, apps[i].name);
 	free(apps);
-	return rc;
 }
 
 /* ---- finding the job ---- */
@@ -1446,9 +1416,9 @@ static const char *app_of(const struct explanation *explanation)
 					  "";
 }
 
-/* Returns -1 to go on, or the exit status. */
-static int gather(struct explanation *explanation, struct cli_store *store,
-		  const struct cli_options *options)
+/* Look the job up in the files of placement and among the run records. */
+static void gather(struct explanation *explanation, struct cli_store *store,
+		   const struct cli_options *options)
 {
 	const char *dir = np_store_dir(store->store);
 	struct np_err err = NP_ERR_INIT;
@@ -1468,15 +1438,12 @@ static int gather(struct explanation *explanation, struct cli_store *store,
 	if (!explanation->job && !explanation->have_record)
 		find_in_state(explanation, true);
 	explanation->uid = owner_of(explanation, options);
-	if (explanation->job && !explanation->job->pending)
-		rc = find_running_neighbours(explanation, store);
-	else
-		rc = explanation->job ? 0 :
-					find_runs(explanation, store, options,
-						  app_of(explanation));
-	if (!rc && !explanation->job)
-		rc = find_past_neighbours(explanation);
-	return rc ? cli_fail("out of memory") : -1;
+	if (!explanation->job) {
+		find_runs(explanation, store, options, app_of(explanation));
+		find_past_neighbours(explanation);
+	} else if (!explanation->job->pending) {
+		find_running_neighbours(explanation, store);
+	}
 }
 
 /* The job was not found: fail, and list where it was looked up. */
@@ -1519,19 +1486,15 @@ static int fail_not_found(const struct explanation *explanation)
 static int find_in_accounting(struct explanation *explanation,
 			      const struct np_metrics_conf *conf)
 {
-	int rc;
-
 	if (explanation->job && explanation->job->pending &&
 	    !explanation->opt.accounting)
 		return -1;
 	explanation->opt.probes = explanation->n_measured ? summarise_probes :
 							    NULL;
 	explanation->opt.probes_arg = explanation;
-	rc = cli_diagnosis_make(&explanation->diagnosis, &explanation->opt,
-				conf, explanation->id, explanation->task,
-				explanation->now);
-	if (rc)
-		return cli_fail("out of memory");
+	cli_diagnosis_make(&explanation->diagnosis, &explanation->opt, conf,
+			   explanation->id, explanation->task,
+			   explanation->now);
 	if (explanation->diagnosis.why.text[0] && explanation->opt.accounting)
 		return cli_fail("%s", explanation->diagnosis.why.text);
 	return -1;
@@ -1616,10 +1579,9 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = gather(&explanation, &store, &options);
+	gather(&explanation, &store, &options);
 	cli_store_close(&store);
-	if (rc < 0)
-		rc = find_in_accounting(&explanation, &metrics);
+	rc = find_in_accounting(&explanation, &metrics);
 	if (rc < 0)
 		rc = print_explanation(&explanation, &options);
 	release(&explanation);

@@ -97,9 +97,7 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 	char question[NP_APP_MAX + 128];
 	int rc = -1;
 
-	run = calloc(runs->n + 1, sizeof(*run));
-	if (!run)
-		return cli_fail("out of memory");
+	run = cli_calloc(runs->n, sizeof(*run));
 	rc = find_named(runs, words, run, &n);
 	if (words[0])
 		snprintf(question, sizeof(question),

@@ -44,8 +44,7 @@ static void pack_level(struct np_pack *pack, struct np_run_summary_level *level)
 }
 
 /*
- * Pack a row if pack->f is set, and unpack it otherwise. Returns 0, -EINVAL or
- * -ENOMEM.
+ * Pack a row if pack->f is set, and unpack it otherwise. Returns 0 or -EINVAL.
  */
 static int pack_row(struct np_pack *pack, struct row *row)
 {
@@ -62,12 +61,9 @@ static int pack_row(struct np_pack *pack, struct row *row)
 		np_pack_real(pack, profile->phases.busy_share);
 	profile->alone_sec = np_pack_mean(pack, profile->alone_sec);
 	profile->n_levels = np_pack_count(pack, profile->n_levels, pack->left);
-	if (!pack->f) {
+	if (!pack->f)
 		profile->level =
-			calloc(profile->n_levels + 1, sizeof(*profile->level));
-		if (!profile->level)
-			return -ENOMEM;
-	}
+			cli_calloc(profile->n_levels, sizeof(*profile->level));
 	for (size_t i = 0; !pack->bad && i < profile->n_levels; i++)
 		pack_level(pack, &profile->level[i]);
 	return pack->bad || pack->left ? -EINVAL : 0;
@@ -187,35 +183,32 @@ static int load_row(struct cli_store *store, const struct profiles *profiles,
 }
 
 /*
- * Append the row of one application. Errors are printed, but only lack of
- * memory ends the list.
+ * Append the row of one application. An unreadable profile is reported, and does
+ * not hide the others.
  */
-static int add_row(struct profiles *profiles, struct cli_store *store,
-		   enum np_store_owner owner, uid_t uid,
-		   const struct np_store_app *app,
-		   const struct np_store_stamp idle[2])
+static void add_row(struct profiles *profiles, struct cli_store *store,
+		    enum np_store_owner owner, uid_t uid,
+		    const struct np_store_app *app,
+		    const struct np_store_stamp idle[2])
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = load_row(store, profiles, owner, uid, app, idle,
-			  &profiles->row[profiles->n], &err);
+	int rc = cli_check_memory(load_row(store, profiles, owner, uid, app,
+					   idle, &profiles->row[profiles->n],
+					   &err));
 
 	if (!rc)
 		profiles->n++;
-	/* An unreadable profile does not hide the others. */
-	if (rc && rc != -ENOENT)
+	else if (rc != -ENOENT)
 		cli_fail("%s", err.text);
-	return rc == -ENOMEM ? rc : 0;
 }
 
 /* Make room for n more rows. */
-static int reserve_rows(struct profiles *profiles, size_t n)
+static void reserve_rows(struct profiles *profiles, size_t n)
 {
-	struct row *grown = reallocarray(profiles->row, profiles->n + n + 1,
-					 sizeof(*grown));
-
-	if (grown)
-		profiles->row = grown;
-	return grown ? 0 : -ENOMEM;
+	profiles->row = reallocarray(profiles->row, profiles->n + n + 1,
+				     sizeof(*profiles->row));
+	if (!profiles->row)
+		cli_no_memory();
 }
 
 /*
@@ -242,11 +235,11 @@ static int add_owner(struct profiles *profiles, struct cli_store *store,
 		return CLI_DONE;
 	if (rc)
 		return cli_fail("%s", err.text);
-	rc = reserve_rows(profiles, n);
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = add_row(profiles, store, owner, uid, &apps[i], idle);
+	reserve_rows(profiles, n);
+	for (size_t i = 0; i < n; i++)
+		add_row(profiles, store, owner, uid, &apps[i], idle);
 	free(apps);
-	return rc ? cli_fail("out of memory") : CLI_DONE;
+	return CLI_DONE;
 }
 
 /* Append the profiles of all users. */

@@ -588,8 +588,7 @@ static int load_blame(struct report *report, const struct cli_cmd *self,
 	if (rc)
 		return rc == -ERANGE ? cli_usage(self, "%s", err.text) :
 				       cli_fail("%s", err.text);
-	if (np_job_cost_make(&report->accounting, &report->cost))
-		return cli_fail("out of memory");
+	cli_check_memory(np_job_cost_make(&report->accounting, &report->cost));
 	report->have_blame = true;
 	return -1;
 }
@@ -726,9 +725,8 @@ static int load_explain(struct report *report, const struct report_opt *opt,
 		return -1;
 	if (!source.since_sec)
 		source.since_sec = CLI_DIAGNOSIS_SINCE;
-	if (cli_diagnosis_make(&report->diagnosis, &source, conf, id, task,
-			       report->date))
-		return cli_fail("out of memory");
+	cli_diagnosis_make(&report->diagnosis, &source, conf, id, task,
+			   report->date);
 	report->have_diagnosis = report->diagnosis.job;
 	if (report->have_diagnosis)
 		return -1;
@@ -1274,8 +1272,7 @@ static int load_calibration(struct report *report, struct cli_store *store,
 	}
 	if (rc)
 		return cli_fail("%s", known->why.text);
-	if (cli_known_attach_traces(known, store, options->model))
-		return cli_fail("out of memory");
+	cli_known_attach_traces(known, store, options->model);
 	/* This is shown only if the matrix is empty. */
 	np_errf(&report->no_matrix, 0,
 		"No application has been measured on cluster %s yet.",
@@ -1291,14 +1288,12 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->known->runs.app, y->known->runs.app);
 }
 
-/* Make the profiles of all applications, sorted by name: 0 or -ENOMEM. */
-static int make_profiles(struct report *report, struct cli_store *store)
+/* Make the profiles of all applications, sorted by name. */
+static void make_profiles(struct report *report, struct cli_store *store)
 {
 	size_t n = report->known.n;
 
-	report->app = calloc(n + 1, sizeof(*report->app));
-	if (!report->app)
-		return -ENOMEM;
+	report->app = cli_calloc(n, sizeof(*report->app));
 	for (size_t i = 0; i < n; i++)
 		report->app[i].known = report->known.app[i];
 	qsort(report->app, n, sizeof(*report->app), by_name);
@@ -1309,9 +1304,8 @@ static int make_profiles(struct report *report, struct cli_store *store)
 		if (cli_profile_make(store, runs,
 				     cli_calibration_of(store, runs),
 				     &app->profile))
-			return -ENOMEM;
+			cli_no_memory();
 	}
-	return 0;
 }
 
 /*
@@ -1417,8 +1411,8 @@ static int load_apps(struct report *report, const struct cli_options *options)
 	rc = cli_matrix_find(&report->known, &store, options);
 	if (rc < 0)
 		rc = load_calibration(report, &store, options);
-	if (rc < 0 && make_profiles(report, &store))
-		rc = cli_fail("out of memory");
+	if (rc < 0)
+		make_profiles(report, &store);
 	cli_store_close(&store);
 	return rc < 0 ? predict(report, options) : rc;
 }

@@ -184,24 +184,24 @@ static void free_pairs(struct pairs *pairs)
 
 /* ---- run summaries of candidates ---- */
 
-/* Make a summary from the runs. Returns 0, -ENOENT or -ENOMEM. */
-static int make_summary(struct pairs *pairs, struct cli_known_app *app)
+/* Make a summary from the runs. Returns false if there are none. */
+static bool make_summary(struct pairs *pairs, struct cli_known_app *app)
 {
 	const struct np_run_summary_opt opt = {
 		.calibration = &pairs->known.cal,
 	};
 	struct np_runs runs;
-	int rc = cli_runs_load_quiet(pairs->store, app->runs.owner,
-				     app->runs.uid, app->runs.app, &runs);
 
-	if (rc)
-		return rc;
-	rc = np_run_summary_make(&runs, &opt, &app->summary);
+	if (cli_check_memory(cli_runs_load_quiet(pairs->store, app->runs.owner,
+						 app->runs.uid, app->runs.app,
+						 &runs)))
+		return false;
+	if (np_run_summary_make(&runs, &opt, &app->summary))
+		cli_no_memory();
 	/* The runs are freed, so the summary must not point into them. */
-	if (!rc)
-		np_run_summary_detach(&app->summary, app->runs.app);
+	np_run_summary_detach(&app->summary, app->runs.app);
 	np_runs_free(&runs);
-	return rc;
+	return true;
 }
 
 /*
@@ -226,10 +226,10 @@ static void cache_summary(struct pairs *pairs, const char *key, uint64_t state,
 
 /*
  * Get the summary of candidate i from the cache, or make it. Only a new one is
- * checked: those in the cache were. Returns 0, -ENOENT or -ENOMEM.
+ * checked: those in the cache were. Returns false if it has no runs.
  */
-static int find_summary(struct pairs *pairs, size_t i,
-			struct cli_known_app *app)
+static bool find_summary(struct pairs *pairs, size_t i,
+			 struct cli_known_app *app)
 {
 	const struct np_store_stamp stamp[] = {
 		pairs->fabric,
@@ -239,51 +239,39 @@ static int find_summary(struct pairs *pairs, size_t i,
 	uint64_t state = np_cache_state(0, stamp, NP_ARRAY_SIZE(stamp));
 	struct np_pack from = { .bad = false };
 	char key[NP_APP_MAX + 16];
-	int rc = -EINVAL;
 
 	/* UINT32_MAX is no user: it stands for published profiles. */
 	snprintf(key, sizeof(key), "%u %s",
 		 i < pairs->n_own ? pairs->uid : UINT32_MAX, app->runs.app);
 	from.at = np_cache_find(pairs->summaries, key, state, &from.left);
-	if (from.at)
-		rc = np_run_summary_unpack(&from, fabric, app->runs.app,
-					   &app->summary);
-	if (!rc)
-		return 0;
-	rc = make_summary(pairs, app);
-	if (rc)
-		return rc;
+	if (from.at &&
+	    !np_run_summary_unpack(&from, fabric, app->runs.app, &app->summary))
+		return true;
+	if (!make_summary(pairs, app))
+		return false;
 	cache_summary(pairs, key, state, &app->summary);
 	np_program_check(&app->summary.program, fabric, &app->unusable);
-	return 0;
+	return true;
 }
 
 /*
  * Add candidate i to the known applications, with its name and its summary, but
- * without its runs. Returns 0, -ENOENT (it has no usable run, and is not
- * added) or -ENOMEM.
+ * without its runs. Returns false if it has no usable run, and is not added.
  */
-static int add_candidate(struct pairs *pairs, size_t i)
+static bool add_candidate(struct pairs *pairs, size_t i)
 {
 	struct cli_known *known = &pairs->known;
 	struct np_runs runs = {
 		.owner = i < pairs->n_own ? NP_STORE_USER : NP_STORE_PUBLISHED,
 		.uid = pairs->uid,
 	};
-	struct cli_known_app *app;
-	int rc;
 
 	strcpy(runs.app, pairs->candidate[i].name);
-	rc = cli_known_add(known, &runs);
-	if (rc)
-		return rc;
-	app = known->app[known->n - 1];
-	rc = find_summary(pairs, i, app);
-	if (rc) {
-		known->n--;
-		free(app);
-	}
-	return rc;
+	cli_known_add(known, &runs);
+	if (find_summary(pairs, i, known->app[known->n - 1]))
+		return true;
+	free(known->app[--known->n]);
+	return false;
 }
 
 /*
@@ -344,7 +332,7 @@ static size_t app_at(struct pairs *pairs, struct np_pack *from, size_t position)
 		if (!strcmp(known->app[i]->runs.app,
 			    pairs->candidate[position - 1].name))
 			return i;
-	from->bad |= add_candidate(pairs, position - 1) != 0;
+	from->bad |= !add_candidate(pairs, position - 1);
 	return from->bad ? 0 : known->n - 1;
 }
 
@@ -485,26 +473,19 @@ struct around {
 	int *rc;
 };
 
-/*
- * Collect the usable applications. Returns false if memory is short, or the
- * application shown is not usable.
- */
-static bool collect_usable(const struct cli_known *known, struct around *all)
+/* Collect the usable applications. */
+static void collect_usable(const struct cli_known *known, struct around *all)
 {
-	all->at = calloc(known->n, sizeof(*all->at));
-	all->program = calloc(known->n, sizeof(*all->program));
-	all->p = calloc(2 * known->n, sizeof(*all->p));
-	all->rc = calloc(2 * known->n, sizeof(*all->rc));
-	if (!all->at || !all->program || !all->p || !all->rc ||
-	    !is_usable(known->app[0]))
-		return false;
+	all->at = cli_calloc(known->n, sizeof(*all->at));
+	all->program = cli_calloc(known->n, sizeof(*all->program));
+	all->p = cli_calloc(2 * known->n, sizeof(*all->p));
+	all->rc = cli_calloc(2 * known->n, sizeof(*all->rc));
 	for (size_t i = 0; i < known->n; i++)
 		if (is_usable(known->app[i])) {
 			all->at[all->n] = i;
 			all->program[all->n++] =
 				&known->app[i]->summary.program;
 		}
-	return true;
 }
 
 /* Insert all predictions into the two lists, which keep only the worst. */
@@ -529,8 +510,10 @@ static void predict_all(struct pairs *pairs, struct np_predictor *models)
 {
 	struct around all = { .n = 0 };
 
-	if (collect_usable(&pairs->known, &all) &&
-	    !np_predict_around(models, all.program, all.n, pairs->scope, all.p,
+	if (!is_usable(pairs->known.app[0]))
+		return;
+	collect_usable(&pairs->known, &all);
+	if (!np_predict_around(models, all.program, all.n, pairs->scope, all.p,
 			       all.rc, NULL))
 		keep_worst(pairs, &all);
 	free(all.at);
@@ -584,37 +567,32 @@ static bool is_among(const struct cli_known *known, size_t n, const char *app)
 	return false;
 }
 
-/* Add every candidate that is not known yet. Returns 0 or -ENOMEM. */
-static int add_candidates(struct pairs *pairs)
+/* Add every candidate that is not known yet. */
+static void add_candidates(struct pairs *pairs)
 {
 	size_t n = pairs->known.n;
-	int rc = 0;
 
-	for (size_t i = 0; rc != -ENOMEM && i < pairs->n_candidates; i++)
+	for (size_t i = 0; i < pairs->n_candidates; i++)
 		if (!is_among(&pairs->known, n, pairs->candidate[i].name))
-			rc = add_candidate(pairs, i);
-	return rc == -ENOMEM ? rc : 0;
+			add_candidate(pairs, i);
 }
 
-/*
- * Take the lists from the cache, or predict them and store them there. From
- * the first pass on the lists are valid, even if they stay empty.
- */
+/* Take the lists from the cache, or predict them and store them there. */
 static void make_lists(struct pairs *pairs)
 {
 	open_caches(pairs);
-	pairs->predicted = load_results(pairs);
-	if (pairs->predicted || add_candidates(pairs))
-		return;
 	pairs->predicted = true;
+	if (load_results(pairs))
+		return;
+	add_candidates(pairs);
 	run_pass(pairs, false, predict_all);
 	run_pass(pairs, true, predict_selected);
 	store_results(pairs);
 }
 
 /*
- * Find the pairs of the application shown. If there is no calibration, or
- * memory is short, pairs->predicted stays false.
+ * Find the pairs of the application shown. If there is no calibration,
+ * pairs->predicted stays false.
  */
 static void find_pairs(struct pairs *pairs)
 {

@@ -334,6 +334,16 @@ static void topology_free(struct topology *topology)
 	np_index_free(&topology->defined);
 }
 
+/* The number of a name, which is added if it is new. */
+static uint32_t add_index(struct np_index *index, const char *name)
+{
+	uint32_t at = np_index_add(index, name, strlen(name));
+
+	if (at == NP_NO_INDEX)
+		cli_no_memory();
+	return at;
+}
+
 /* A node that is listed under several leaves is put on the first. */
 static int add_node(void *arg, const char *name)
 {
@@ -345,14 +355,13 @@ static int add_node(void *arg, const char *name)
 	/* A short list may have many names, which are on an earlier leaf. */
 	if (topology->n_listed++ == MAX_LISTED)
 		return -E2BIG;
-	node = np_index_add(&topology->nodes, name, strlen(name));
+	node = add_index(&topology->nodes, name);
 	/* Known already: the node is under an earlier leaf. */
 	if (topology->nodes.n == before)
-		return node == NP_NO_INDEX ? -ENOMEM : 0;
+		return 0;
 	if (topology->nodes.n > NP_LEAVES_MAX_NODES)
 		return -E2BIG;
-	if (np_array_grow(&leaf->node, leaf->n, sizeof(*leaf->node)))
-		return -ENOMEM;
+	cli_array_grow(&leaf->node, leaf->n, sizeof(*leaf->node));
 	leaf->node[leaf->n++] = node;
 	return 0;
 }
@@ -361,9 +370,7 @@ static int add_node(void *arg, const char *name)
 static int add_leaf(struct topology *topology, const char *name,
 		    const char *nodes)
 {
-	if (np_array_grow(&topology->leaf, topology->n,
-			  sizeof(*topology->leaf)))
-		return -ENOMEM;
+	cli_array_grow(&topology->leaf, topology->n, sizeof(*topology->leaf));
 	topology->leaf[topology->n] = (struct leaf){ .n = 0 };
 	snprintf(topology->leaf[topology->n++].name,
 		 sizeof(topology->leaf->name), "%s", name);
@@ -380,16 +387,16 @@ static int add_upper_switch(struct topology *topology, const char *path,
 
 	if (rc)
 		return rc;
-	if (np_array_grow(&topology->upper, topology->n_upper,
-			  sizeof(*topology->upper)))
-		return -ENOMEM;
+	cli_array_grow(&topology->upper, topology->n_upper,
+		       sizeof(*topology->upper));
 	above = &topology->upper[topology->n_upper++];
-	*above = (struct upper_switch){ .children = strdup(children) };
+	*above = (struct upper_switch){
+		.where =
+			cli_strdup(line ? cli_text("%s:%u", path, line) : path),
+		.children = cli_strdup(children),
+	};
 	snprintf(above->name, sizeof(above->name), "%s", name);
-	if (asprintf(&above->where, "%s%s", path,
-		     line ? cli_text(":%u", line) : "") < 0)
-		above->where = NULL;
-	return above->where && above->children ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* Record the name of a switch that a line defines. It must be new. */
@@ -404,12 +411,10 @@ static int define_switch(struct topology *topology, const char *path,
 			       "%zu characters",
 			       path, line, name,
 			       sizeof(topology->leaf->name) - 1);
-	if (np_index_add(&topology->defined, name, strlen(name)) < known)
+	if (add_index(&topology->defined, name) < known)
 		return np_errf(err, -EINVAL, "%s:%u: %s is defined twice", path,
 			       line, name);
-	return topology->defined.n > known ?
-		       0 :
-		       np_errf(err, -ENOMEM, "out of memory");
+	return 0;
 }
 
 /* Handle one line of topology.conf, or of scontrol. */
@@ -701,9 +706,7 @@ static int read_yaml(struct topology *topology, const char *path,
 
 	if (rc)
 		return rc;
-	value = malloc(len + 1);
-	if (!value)
-		rc = np_errf(err, -ENOMEM, "out of memory");
+	value = cli_calloc(len + 1, 1);
 	blank_comments(text);
 	item = next_item(text, true);
 	line += item ? count_lines(text, item) : 0;
@@ -817,12 +820,10 @@ static int parse_upper_switches(struct topology *topology, char *text)
 static int current_topology(struct topology *topology, struct np_err *err)
 {
 	static char *const argv[] = { "scontrol", "show", "topology", NULL };
-	char *text = malloc(MAX_RESPONSE);
+	char *text = cli_calloc(MAX_RESPONSE, 1);
 	struct np_topo topo = { .n = 0 };
 	int rc;
 
-	if (!text)
-		return np_errf(err, -ENOMEM, "out of memory");
 	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_RESPONSE))
 		rc = np_errf(err, -ENODATA,
 			     "Slurm does not answer; describe the cluster with "
@@ -843,9 +844,7 @@ static int current_topology(struct topology *topology, struct np_err *err)
 			     "with --leaves=64x32 or --topology=topology.conf");
 	if (!rc && (rc = parse_upper_switches(topology, text)))
 		np_errf(err, rc,
-			rc == -ENOMEM ?
-				"out of memory" :
-				"scontrol show topology: not a list of switches");
+			"scontrol show topology: not a list of switches");
 	np_topo_free(&topo);
 	free(text);
 	return rc;
@@ -875,12 +874,10 @@ static uint32_t cluster_cpus(void)
 static int build_leaves(struct sim *sim, struct topology *topology,
 			struct np_err *err)
 {
-	struct np_leaf *leaf = calloc(topology->n + 1, sizeof(*leaf));
+	struct np_leaf *leaf = cli_calloc(topology->n, sizeof(*leaf));
 	size_t n = 0;
 	int rc;
 
-	if (!leaf)
-		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < topology->n; i++) {
 		topology->leaf[i].number = n;
 		if (topology->leaf[i].n)
@@ -952,14 +949,12 @@ static int build_switches(struct sim *sim, struct topology *topology,
 			  struct np_err *err)
 {
 	struct np_sim_switch *above =
-		calloc(topology->n_upper + 1, sizeof(*above));
+		cli_calloc(topology->n_upper, sizeof(*above));
 	size_t n = topology->n_upper, words = sim->leaves->words;
 
 	topology->words = words;
 	sim->above = above;
-	sim->above_leaves = calloc(n * words + 1, sizeof(uint64_t));
-	if (!above || !sim->above_leaves)
-		return np_errf(err, -ENOMEM, "out of memory");
+	sim->above_leaves = cli_calloc(n * words, sizeof(uint64_t));
 	for (size_t i = 0; i < n; i++)
 		topology->upper[i].leaves = sim->above_leaves + i * words;
 	for (size_t i = 0; i < n; i++) {
@@ -980,15 +975,13 @@ static int build_switches(struct sim *sim, struct topology *topology,
 }
 
 /* A log does not say which nodes a partition has, so each has all of them. */
-static int make_partitions(struct sim *sim)
+static void make_partitions(struct sim *sim)
 {
 	struct np_sim_cluster *cluster = &sim->cluster;
 
 	sim->all_nodes =
-		calloc(sim->leaves->node_words, sizeof(*sim->all_nodes));
-	sim->partition_of = calloc(sim->log.text.n + 1, sizeof(uint32_t));
-	if (!sim->all_nodes || !sim->partition_of)
-		return cli_fail("out of memory");
+		cli_calloc(sim->leaves->node_words, sizeof(*sim->all_nodes));
+	sim->partition_of = cli_calloc(sim->log.text.n, sizeof(uint32_t));
 	/* One set of all nodes serves for every partition. */
 	for (size_t i = 0; i < sim->leaves->n_nodes; i++)
 		np_bits_set(sim->all_nodes, i);
@@ -1009,7 +1002,6 @@ static int make_partitions(struct sim *sim)
 	for (size_t i = 0; i < cluster->n_partitions; i++)
 		sim->partition[i] = sim->all_nodes;
 	cluster->partition = sim->partition;
-	return -1;
 }
 
 /*
@@ -1050,17 +1042,15 @@ static int read_cluster(struct sim *sim)
 		cli_appendf(sim->cluster_text, sizeof(sim->cluster_text),
 			    " below %zu other%s", cluster->n_above,
 			    cli_plural_s(cluster->n_above));
-	return make_partitions(sim);
+	make_partitions(sim);
+	return -1;
 }
 
 /* ---- shares, for --order=fairshare ---- */
 
 #define MAX_ASSOCIATION 512 /* bytes of "ACCOUNT|USER" */
 
-/*
- * The number of an association, added if new. user "": of an account. Returns
- * NP_NO_INDEX if there is no memory.
- */
+/* The number of an association, added if new. user "": of an account. */
 static uint32_t association(struct sim *sim, const char *account,
 			    const char *user, uint32_t parent, uint32_t shares)
 {
@@ -1069,11 +1059,10 @@ static uint32_t association(struct sim *sim, const char *account,
 	uint32_t at;
 
 	snprintf(key, sizeof(key), "%s%s%s", account, *user ? "|" : "", user);
-	at = np_index_add(&sim->associations, key, strlen(key));
-	if (at != before || at == NP_NO_INDEX)
+	at = add_index(&sim->associations, key);
+	if (at != before)
 		return at;
-	if (np_array_grow(&sim->assoc, at, sizeof(*sim->assoc)))
-		return NP_NO_INDEX;
+	cli_array_grow(&sim->assoc, at, sizeof(*sim->assoc));
 	sim->assoc[at] = (struct np_sim_assoc){ parent, shares };
 	return at;
 }
@@ -1116,28 +1105,25 @@ static int add_share(struct sim *sim, struct accounts *accounts,
 {
 	const char *account = value[SHARE_ACCOUNT];
 	size_t depth = strspn(account, " ");
-	uint32_t shares, at;
+	uint32_t shares;
 
 	account += depth;
 	if (!*account || parse_shares(value[SHARE_RAW], &shares))
 		return -EINVAL;
 	if (*value[SHARE_USER]) {
-		at = account_of(sim, account);
-		if (at != NP_NO_INDEX)
-			at = association(sim, account, value[SHARE_USER], at,
-					 shares);
-		return at == NP_NO_INDEX ? -ENOMEM : 0;
+		association(sim, account, value[SHARE_USER],
+			    account_of(sim, account), shares);
+		return 0;
 	}
 	if (depth > accounts->depth)
 		depth = accounts->depth;
 	if (depth + 1 >= NP_SIM_MAX_DEPTH)
 		return -EINVAL;
-	at = association(sim, account, "",
-			 depth ? accounts->at[depth - 1] : NP_SIM_NO_PARENT,
-			 shares);
-	accounts->at[depth] = at;
+	accounts->at[depth] = association(
+		sim, account, "",
+		depth ? accounts->at[depth - 1] : NP_SIM_NO_PARENT, shares);
 	accounts->depth = depth + 1;
-	return at == NP_NO_INDEX ? -ENOMEM : 0;
+	return 0;
 }
 
 static void cut_return(char *line)
@@ -1146,18 +1132,6 @@ static void cut_return(char *line)
 
 	if (len && line[len - 1] == '\r')
 		line[len - 1] = '\0';
-}
-
-/* Returns 0, -EINVAL or -ENOMEM. */
-static int parse_share_row(struct sim *sim, struct accounts *accounts,
-			   const struct np_sacct_head *head, char *line)
-{
-	char *value[N_SHARE_COLUMNS];
-
-	if (np_sacct_read_row(line, "|", head, value, N_SHARE_COLUMNS) !=
-	    head->n)
-		return -EINVAL;
-	return add_share(sim, accounts, value);
 }
 
 /* The output of sshare --parsable2, which is changed. */
@@ -1180,18 +1154,16 @@ static int parse_sshare(struct sim *sim, char *text, const char *source,
 				       "output of sshare -a --parsable2",
 				       source, share_columns[i]);
 	for (unsigned n = 2; (line = strsep(&text, "\n")); n++) {
-		char shown[41];
-		int rc;
+		char *value[N_SHARE_COLUMNS], shown[41];
 
 		cut_return(line);
 		if (!*line)
 			continue;
 		snprintf(shown, sizeof(shown), "%s", line);
-		rc = parse_share_row(sim, &accounts, &head, line);
-		if (rc == -ENOMEM)
-			return np_errf(err, rc, "out of memory");
-		if (rc)
-			return np_errf(err, rc,
+		if (np_sacct_read_row(line, "|", &head, value,
+				      N_SHARE_COLUMNS) != head.n ||
+		    add_share(sim, &accounts, value))
+			return np_errf(err, -EINVAL,
 				       "%s:%u: \"%s\": expected an account, a "
 				       "user or none, and shares",
 				       source, n, shown);
@@ -1206,11 +1178,9 @@ static int run_sshare(struct sim *sim, struct np_err *err)
 {
 	static char *const argv[] = { "sshare", "-a", "--parsable2",
 				      "--format=Account,User,RawShares", NULL };
-	char *text = malloc(MAX_RESPONSE);
+	char *text = cli_calloc(MAX_RESPONSE, 1);
 	int rc = 0;
 
-	if (!text)
-		return np_errf(err, -ENOMEM, "out of memory");
 	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_RESPONSE))
 		cli_warn_line("sshare does not answer: all users count as "
 			      "having equal shares",
@@ -1248,7 +1218,6 @@ static int read_shares(struct sim *sim)
 static uint32_t user_of(struct sim *sim, const struct np_queue_job *from)
 {
 	char account[MAX_ASSOCIATION / 2] = "", user[MAX_ASSOCIATION / 2] = "";
-	uint32_t at;
 
 	/* Jobs without a user count as those of one user. */
 	if (!sim->associations.n)
@@ -1256,10 +1225,8 @@ static uint32_t user_of(struct sim *sim, const struct np_queue_job *from)
 						     from->user;
 	np_queue_text(&sim->log, from->account, account, sizeof(account));
 	np_queue_text(&sim->log, from->user, user, sizeof(user));
-	at = account_of(sim, *account ? account : "root");
-	return at == NP_NO_INDEX ?
-		       at :
-		       association(sim, account, *user ? user : "-", at, 1);
+	return association(sim, account, *user ? user : "-",
+			   account_of(sim, *account ? account : "root"), 1);
 }
 
 /* ---- the queue: jobs of the log on this cluster ---- */
@@ -1287,9 +1254,7 @@ static int make_queue(struct sim *sim)
 	bool priorities = sim->log.priorities && !sim->opt->by_submission &&
 			  !sim->opt->fair;
 
-	sim->job = calloc(sim->log.n + 1, sizeof(*sim->job));
-	if (!sim->job)
-		return cli_fail("out of memory");
+	sim->job = cli_calloc(sim->log.n, sizeof(*sim->job));
 	for (size_t i = 0; i < sim->log.n; i++) {
 		const struct np_queue_job *from = &sim->log.job[i];
 		struct np_sim_job *job = &sim->job[i];
@@ -1307,8 +1272,6 @@ static int make_queue(struct sim *sim)
 			.user = user_of(sim, from),
 			.profile = NP_PROFILE_UNKNOWN,
 		};
-		if (job->user == NP_NO_INDEX)
-			return cli_fail("out of memory");
 		if (from->partition != NP_QUEUE_NONE)
 			job->partition =
 				(uint16_t)(sim->partition_of[from->partition] -
@@ -1339,8 +1302,7 @@ static int add_profile(struct sim *sim, const char *name, int32_t *out)
 		return 0;
 	if (n >= NP_CONFLICT_MAX_PROFILES)
 		return -E2BIG;
-	if (np_array_grow(&sim->profile_name, n, NAME_BYTES))
-		return -ENOMEM;
+	cli_array_grow(&sim->profile_name, n, NAME_BYTES);
 	snprintf(sim->profile_name[n], NAME_BYTES, "%s", name);
 	*out = (int32_t)sim->n_profiles++;
 	return 0;
@@ -1400,14 +1362,10 @@ static int parse_rule(struct sim *sim, struct rules *rules, char *line,
 		return cli_fail(
 			"%s:%u: \"%.64s\": expected the name of a profile",
 			sim->opt->rules, number, word);
-	rc = add_profile(sim, word, &rule.profile);
-	if (rc)
-		return rc == -ENOMEM ?
-			       cli_fail("out of memory") :
-			       cli_fail(
-				       "%s:%u: \"%.64s\": more than %d profiles",
-				       sim->opt->rules, number, word,
-				       NP_CONFLICT_MAX_PROFILES);
+	if (add_profile(sim, word, &rule.profile))
+		return cli_fail("%s:%u: \"%.64s\": more than %d profiles",
+				sim->opt->rules, number, word,
+				NP_CONFLICT_MAX_PROFILES);
 	while ((word = strtok_r(NULL, " \t\r", &save)))
 		if ((rc = parse_pattern(&rule, word)) == -EEXIST)
 			return cli_fail("%s:%u: \"%.64s=\" is given twice",
@@ -1417,8 +1375,7 @@ static int parse_rule(struct sim *sim, struct rules *rules, char *line,
 				"%s:%u: \"%.64s\": expected user=, account=, "
 				"name=, command= or partition= with a pattern",
 				sim->opt->rules, number, word);
-	if (np_array_grow(&rules->rule, rules->n, sizeof(rule)))
-		return cli_fail("out of memory");
+	cli_array_grow(&rules->rule, rules->n, sizeof(rule));
 	rules->rule[rules->n++] = rule;
 	return -1;
 }
@@ -1601,14 +1558,13 @@ static void set_pair(struct np_slowdowns *table, size_t victim, size_t co,
 }
 
 /* A slowdown matrix of all profiles in which none slows another. */
-static int new_slowdowns(const struct sim *sim, struct np_slowdowns **out)
+static struct np_slowdowns *new_slowdowns(const struct sim *sim)
 {
 	size_t n = sim->n_profiles, cells = n * n * NP_N_TOUCH;
 	struct np_slowdowns *table = np_slowdowns_new(n);
 
-	*out = table;
 	if (!table)
-		return cli_fail("out of memory");
+		cli_no_memory();
 	memset(table->suffered, 0, cells * sizeof(*table->suffered));
 	memset(table->caused, 0, cells * sizeof(*table->caused));
 	for (size_t i = 0; i < n; i++)
@@ -1617,7 +1573,7 @@ static int new_slowdowns(const struct sim *sim, struct np_slowdowns **out)
 			.complete = true,
 			.inert = true,
 		};
-	return -1;
+	return table;
 }
 
 /* --pairs: each slowdown holds on a common leaf, whatever else is shared. */
@@ -1637,10 +1593,8 @@ static int read_pairs(struct sim *sim)
 			rc = cli_fail("%s: more than %d profiles",
 				      sim->opt->pairs,
 				      NP_CONFLICT_MAX_PROFILES);
-	if (rc < 0)
-		rc = new_slowdowns(sim, &sim->slowdowns);
-	if (rc < 0)
-		sim->known = np_slowdowns_ref(sim->slowdowns);
+	sim->slowdowns = new_slowdowns(sim);
+	sim->known = np_slowdowns_ref(sim->slowdowns);
 	for (size_t i = 0; rc < 0 && i < pairs.n; i++) {
 		victim = profile_of(sim, pairs.row[i].victim);
 		co = profile_of(sim, pairs.row[i].corunner);
@@ -1782,10 +1736,9 @@ static int predict_from_store(struct sim *sim)
 	snprintf(cluster, sizeof(cluster), "%s", cal.cluster);
 	np_calibration_free(&cal);
 	cli_store_close(&store);
-	rc = new_slowdowns(sim, &sim->known);
-	if (rc < 0)
-		rc = new_slowdowns(sim, &sim->slowdowns);
-	return rc < 0 ? predict_from_catalog(sim, &conf, cluster) : rc;
+	sim->known = new_slowdowns(sim);
+	sim->slowdowns = new_slowdowns(sim);
+	return predict_from_catalog(sim, &conf, cluster);
 }
 
 /* Profiles of jobs: by rules, by --mix, or by the names of the jobs. */
@@ -1901,12 +1854,12 @@ static int add_policy(struct sim *sim, char *word)
 /* Parse --policy; the default compares off with enforce. */
 static int make_policies(struct sim *sim)
 {
-	char *text =
-		strdup(sim->opt->policies ? sim->opt->policies : "off,enforce");
+	char *text = cli_strdup(sim->opt->policies ? sim->opt->policies :
+						     "off,enforce");
 	char *save = NULL, *word;
-	int rc = text ? -1 : cli_fail("out of memory");
+	int rc = -1;
 
-	for (word = text ? strtok_r(text, ",", &save) : NULL; rc < 0 && word;
+	for (word = strtok_r(text, ",", &save); rc < 0 && word;
 	     word = strtok_r(NULL, ",", &save))
 		rc = add_policy(sim, word);
 	free(text);
@@ -1990,19 +1943,16 @@ static void add_hold(struct summary *sum, const struct np_sim_outcome *outcome)
 	sum->held_longest_sec = fmax(sum->held_longest_sec, outcome->held_sec);
 }
 
-/* Returns 0 or -ENOMEM. */
-static int summarise(const struct np_sim_input *input,
-		     const struct np_sim_outcome *outcome,
-		     const struct np_sim_counts *counts, struct summary *out)
+static void summarise(const struct np_sim_input *input,
+		      const struct np_sim_outcome *outcome,
+		      const struct np_sim_counts *counts, struct summary *out)
 {
-	double *wait = malloc((input->n + 1) * sizeof(*wait)), sum = 0;
+	double *wait = cli_calloc(input->n, sizeof(*wait)), sum = 0;
 	struct summary result = {
 		.backfill_starts = counts->backfill_starts,
 		.makespan_sec = (double)(counts->last_sec - counts->first_sec),
 	};
 
-	if (!wait)
-		return -ENOMEM;
 	for (size_t i = 0; i < input->n; i++) {
 		const struct np_sim_outcome *one = &outcome[i];
 
@@ -2028,14 +1978,13 @@ static int summarise(const struct np_sim_input *input,
 				     (double)input->cluster->leaves->n_nodes;
 	free(wait);
 	*out = result;
-	return 0;
 }
 
-/* Append the sums of each week of one seed. Returns 0 or -ENOMEM. */
-static int compare_by_week(const struct np_sim_input *input,
-			   const struct np_sim_outcome *without,
-			   const struct np_sim_outcome *with,
-			   struct weeks *weeks)
+/* Append the sums of each week of one seed. */
+static void compare_by_week(const struct np_sim_input *input,
+			    const struct np_sim_outcome *without,
+			    const struct np_sim_outcome *with,
+			    struct weeks *weeks)
 {
 	int64_t first = input->n ? input->job[0].submit_sec : 0;
 	int64_t last = input->n ? input->job[input->n - 1].submit_sec : 0;
@@ -2043,8 +1992,8 @@ static int compare_by_week(const struct np_sim_input *input,
 
 	if (before + n > MAX_WEEKS)
 		n = 1;
-	if (np_array_resize(&weeks->at, before + n, sizeof(*weeks->at)))
-		return -ENOMEM;
+	cli_check_memory(
+		np_array_resize(&weeks->at, before + n, sizeof(*weeks->at)));
 	weeks->n += n;
 	memset(weeks->at + before, 0, n * sizeof(*weeks->at));
 	for (size_t i = 0; i < input->n; i++) {
@@ -2062,7 +2011,6 @@ static int compare_by_week(const struct np_sim_input *input,
 		week->wait_without += wait_sec(&without[i]);
 		week->wait_with += wait_sec(&with[i]);
 	}
-	return 0;
 }
 
 /* Add the sums of one week to others. */
@@ -2099,19 +2047,16 @@ static void set_interval(struct estimate *estimate, double sample[REPLICATES])
 	estimate->high = np_quantile(sample, REPLICATES, .975);
 }
 
-/* The bootstrap is over the weeks of all seeds. Returns 0 or -ENOMEM. */
-static int estimate_gain(const struct weeks *weeks, struct gain *out)
+/* The bootstrap is over the weeks of all seeds. */
+static void estimate_gain(const struct weeks *weeks, struct gain *out)
 {
 	struct np_rng *rng = np_rng_new(1, "weeks");
-	double *saved = malloc(2 * REPLICATES * sizeof(*saved));
-	double *delay = saved + REPLICATES;
+	double *saved = cli_calloc(REPLICATES, sizeof(*saved));
+	double *delay = cli_calloc(REPLICATES, sizeof(*delay));
 	struct week_sums all = { .jobs = 0 };
 
-	if (!rng || !saved) {
-		np_rng_free(rng);
-		free(saved);
-		return -ENOMEM;
-	}
+	if (!rng)
+		cli_no_memory();
 	for (size_t i = 0; i < weeks->n; i++)
 		add_week(&all, &weeks->at[i]);
 	for (int k = 0; k < REPLICATES; k++) {
@@ -2134,7 +2079,7 @@ static int estimate_gain(const struct weeks *weeks, struct gain *out)
 			       0;
 	np_rng_free(rng);
 	free(saved);
-	return 0;
+	free(delay);
 }
 
 /* The values of a summary, which are the rows of the table of policies. */
@@ -2305,13 +2250,10 @@ static int simulate_policy(struct sim *sim, struct progress *progress, size_t i,
 		return cli_fail("%s", err.text);
 	/* Interrupted simulations still have results of the jobs that ended. */
 	sim->stopped |= counts.stopped;
-	rc = summarise(&input, outcome, &counts, &sum);
+	summarise(&input, outcome, &counts, &sum);
 	/* The same jobs under the first policy are the reference. */
-	if (!rc && i)
-		rc = compare_by_week(&input, sim->without, outcome,
-				     &policy->weeks);
-	if (rc)
-		return cli_fail("out of memory");
+	if (i)
+		compare_by_week(&input, sim->without, outcome, &policy->weeks);
 	add_summary(&policy->sum, &sum, seed);
 	progress->part++;
 	return -1;
@@ -2346,19 +2288,17 @@ static int simulate_all(struct sim *sim)
 		.shown = -1,
 	};
 	struct np_sim_outcome *outcome =
-		calloc(sim->log.n + 1, sizeof(*outcome));
+		cli_calloc(sim->log.n, sizeof(*outcome));
 	int rc = -1;
 
-	sim->without = calloc(sim->log.n + 1, sizeof(*outcome));
-	sim->with = calloc(sim->log.n + 1, sizeof(*outcome));
-	if (!outcome || !sim->without || !sim->with)
-		rc = cli_fail("out of memory");
+	sim->without = cli_calloc(sim->log.n, sizeof(*outcome));
+	sim->with = cli_calloc(sim->log.n, sizeof(*outcome));
 	for (uint32_t i = 0; rc < 0 && !sim->stopped && i < seeds; i++)
 		rc = simulate_seed(sim, &progress, i, outcome);
 	for (size_t i = 1; rc < 0 && i < sim->n_policies; i++)
-		if (sim->policy[i].weeks.n &&
-		    estimate_gain(&sim->policy[i].weeks, &sim->policy[i].gain))
-			rc = cli_fail("out of memory");
+		if (sim->policy[i].weeks.n)
+			estimate_gain(&sim->policy[i].weeks,
+				      &sim->policy[i].gain);
 	show_progress(&progress, 100);
 	free(outcome);
 	return rc;
@@ -2598,15 +2538,15 @@ static uint32_t group_key(const struct sim *sim, size_t i,
 
 /*
  * The groups of one grouping, the largest increase of the mean wait first. The
- * caller frees them. Returns NULL if out of memory.
+ * caller frees them.
  */
 static struct group *make_groups(const struct sim *sim, enum grouping grouping,
 				 size_t *n)
 {
-	struct group *groups = calloc(sim->log.n + 1, sizeof(*groups));
+	struct group *groups = cli_calloc(sim->log.n, sizeof(*groups));
 	size_t k = 0;
 
-	for (size_t i = 0; groups && i < sim->log.n; i++) {
+	for (size_t i = 0; i < sim->log.n; i++) {
 		const struct np_sim_outcome *without = &sim->without[i];
 		const struct np_sim_outcome *with = &sim->with[i];
 
@@ -2623,8 +2563,6 @@ static struct group *make_groups(const struct sim *sim, enum grouping grouping,
 			};
 	}
 	*n = 0;
-	if (!groups)
-		return NULL;
 	/* Sort by group, then add up the jobs of each group in place. */
 	qsort(groups, k, sizeof(*groups), np_order_u32);
 	for (size_t i = 0; i < k; i++) {
@@ -2683,7 +2621,7 @@ static void print_groups(const struct sim *sim)
 		size_t n, most = N_SHOWN + (grouping == BY_SIZE);
 		struct group *groups = make_groups(sim, grouping, &n);
 
-		for (size_t i = 0; groups && i < n && i < most; i++)
+		for (size_t i = 0; i < n && i < most; i++)
 			print_group(sim, grouping, &groups[i], !i);
 		free(groups);
 	}
@@ -2699,11 +2637,9 @@ struct job_name {
 /* Names of jobs without a profile, those with most node-seconds first. */
 static struct job_name *unprofiled(const struct sim *sim, size_t *n)
 {
-	struct job_name *all = calloc(sim->log.text.n + 1, sizeof(*all));
+	struct job_name *all = cli_calloc(sim->log.text.n, sizeof(*all));
 
 	*n = 0;
-	if (!all)
-		return NULL;
 	for (size_t i = 0; i < sim->log.text.n; i++)
 		all[i].text = (uint32_t)i;
 	for (size_t i = 0; i < sim->log.n; i++)
@@ -2879,7 +2815,7 @@ static void put_groups(json_object *list, const struct sim *sim,
 	struct group *groups = make_groups(sim, grouping, &n);
 	char name[128];
 
-	for (size_t i = 0; groups && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct group *group = &groups[i];
 		json_object *to = cli_append_object(list);
 
@@ -3054,14 +2990,14 @@ static int add_setting(char *text, void *at, struct np_err *err)
 static int take_policies(char *text, void *at, struct np_err *err)
 {
 	struct sim_options *opt = at;
-	char *copy = strdup(text), *save = NULL, *word;
-	int rc = copy ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	char *copy = cli_strdup(text), *save = NULL, *word;
+	int rc = 0;
 	struct np_conf conf;
 	enum np_mode mode;
 	size_t n = 0;
 
 	np_conf_init(&conf);
-	for (word = copy ? strtok_r(copy, ",", &save) : NULL; !rc && word;
+	for (word = strtok_r(copy, ",", &save); !rc && word;
 	     word = strtok_r(NULL, ",", &save))
 		rc = n++ == MAX_POLICIES ?
 			     np_errf(err, -EINVAL,

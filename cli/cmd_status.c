@@ -570,27 +570,21 @@ static void free_status(struct status *status)
 	free(status->kept_apart);
 }
 
-/* Collect and sort leaf switches and jobs. Returns 0 or -ENOMEM. */
-static int make_status(const struct np_state *state, double now,
-		       struct status *out)
+/* Collect and sort leaf switches and jobs. */
+static struct status make_status(const struct np_state *state, double now)
 {
 	struct status status = { .state = state, .now = now };
 
-	status.leaf = calloc(state->n_leaves + 1, sizeof(*status.leaf));
+	status.leaf = cli_calloc(state->n_leaves, sizeof(*status.leaf));
 	status.kept_apart =
-		calloc(state->n_jobs + 1, sizeof(*status.kept_apart));
-	if (!status.leaf || !status.kept_apart) {
-		free_status(&status);
-		return -ENOMEM;
-	}
+		cli_calloc(state->n_jobs, sizeof(*status.kept_apart));
 	for (size_t i = 0; i < state->n_leaves; i++)
 		status.leaf[i] = &state->leaf[i];
 	if (state->n_leaves)
 		qsort(status.leaf, state->n_leaves, sizeof(*status.leaf),
 		      by_worst_slowdown);
 	classify_jobs(&status);
-	*out = status;
-	return 0;
+	return status;
 }
 
 /*
@@ -630,10 +624,7 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 		rc = load_state(&state, &placement_enabled);
 	if (rc >= 0)
 		return rc;
-	if (make_status(&state, cli_now(), &status)) {
-		np_state_free(&state);
-		return cli_fail("out of memory");
-	}
+	status = make_status(&state, cli_now());
 	status.placement_enabled = placement_enabled;
 	status.all = options.all;
 	rc = options.plot   ? save_plot(&status, options.plot) :
