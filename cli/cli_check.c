@@ -181,6 +181,11 @@ static void check_programs(struct cli_check *check)
 	"make clean && make install"
 #define SNIPPET NP_SYSCONFDIR "/plugstack.conf.d/netprof.conf"
 
+static const char *version_text(uint32_t version)
+{
+	return np_loader_text(version, cli_text_buffer());
+}
+
 /*
  * A difference between the running and the installed version means that Slurm
  * was upgraded but not restarted.
@@ -188,7 +193,6 @@ static void check_programs(struct cli_check *check)
 static void check_slurm(struct cli_check *check)
 {
 	const struct cli_slurm *slurm = &check->slurm;
-	char running_text[NP_LOADER_TEXT], installed_text[NP_LOADER_TEXT];
 
 	if (!slurm->installed) {
 		cli_check_add(check, CLI_WARNING, "Slurm",
@@ -199,15 +203,14 @@ static void check_slurm(struct cli_check *check)
 	} else if (slurm->running && slurm->running != slurm->installed) {
 		cli_check_add(check, CLI_WARNING, "Slurm",
 			      "slurmctld %s runs, %s %s is installed here",
-			      np_loader_text(slurm->running, running_text),
-			      slurm->installed_of,
-			      np_loader_text(slurm->installed, installed_text));
+			      version_text(slurm->running), slurm->installed_of,
+			      version_text(slurm->installed));
 		cli_check_remedy(check, "before slurmctld is restarted, look "
 					"at the plugins below");
 	} else {
 		cli_check_add(check, CLI_OK, "Slurm", "%s %s",
 			      slurm->installed_of,
-			      np_loader_text(slurm->installed, installed_text));
+			      version_text(slurm->installed));
 	}
 	if (slurm->responds)
 		return;
@@ -248,12 +251,9 @@ static bool find_in_dirs(const char *dirs, const char *name, char *path,
 static void report_mismatch(struct cli_check *check, const char *path,
 			    bool in_ctld, uint32_t built, bool used)
 {
-	char built_text[NP_LOADER_TEXT], installed[NP_LOADER_TEXT];
-
 	cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
 		      "was built for Slurm %s, but %s is installed: %s",
-		      np_loader_text(built, built_text),
-		      np_loader_text(check->slurm.installed, installed),
+		      version_text(built), version_text(check->slurm.installed),
 		      in_ctld ?
 			      "slurmctld starts with it, and placement is off" :
 			      "sbatch, srun and slurmstepd load it, and "
@@ -286,8 +286,7 @@ static void check_placement_plugin(struct cli_check *check, const char *path,
 static void check_plugin(struct cli_check *check, const char *path, bool used)
 {
 	struct np_err err = NP_ERR_INIT;
-	char type[64] = "", built_text[NP_LOADER_TEXT],
-	     installed[NP_LOADER_TEXT];
+	char type[64] = "";
 	uint32_t built = 0;
 	bool in_ctld;
 
@@ -305,16 +304,16 @@ static void check_plugin(struct cli_check *check, const char *path, bool used)
 		cli_check_add(check, CLI_WARNING, basename(path),
 			      "was built for Slurm %s; the installed version "
 			      "is unknown",
-			      np_loader_text(built, built_text));
+			      version_text(built));
 	else if (!np_loader_fits(built, check->slurm.installed))
 		report_mismatch(check, path, in_ctld, built, used);
 	else
-		cli_check_add(
-			check, CLI_OK, basename(path),
-			"was built for Slurm %s: works in %s %s",
-			np_loader_text(built, built_text),
-			in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
-			np_loader_text(check->slurm.installed, installed));
+		cli_check_add(check, CLI_OK, basename(path),
+			      "was built for Slurm %s: works in %s %s",
+			      version_text(built),
+			      in_ctld ? "slurmctld" :
+					"sbatch, srun and slurmstepd",
+			      version_text(check->slurm.installed));
 	if (in_ctld)
 		check_placement_plugin(check, path, used);
 }

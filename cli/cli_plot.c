@@ -62,16 +62,14 @@ static void add_histogram(struct np_figure *figure, struct np_panel *panel,
 			  const struct np_sample *sample, const char *name,
 			  unsigned style, size_t first_bin, size_t last_bin)
 {
-	char legend[256];
 	double n_samples = (double)np_hist_total(sample->hist);
-	struct np_shape *shape;
+	const char *legend =
+		cli_text("%s (median %s, p99 %s)", cli_truncate(name, 24),
+			 cli_sec(np_sample_quantile(sample, 0.5)),
+			 cli_sec(np_sample_quantile(sample, 0.99)));
+	struct np_shape *shape = np_figure_add_shape(
+		figure, panel, NP_SHAPE_STEP, style, legend);
 
-	snprintf(legend, sizeof(legend), "%s (median %s, p99 %s)",
-		 cli_truncate(name, 24),
-		 cli_sec(np_sample_quantile(sample, 0.5)),
-		 cli_sec(np_sample_quantile(sample, 0.99)));
-	shape = np_figure_add_shape(figure, panel, NP_SHAPE_STEP, style,
-				    legend);
 	/* A stepped line needs one more point, at the end of its last step. */
 	for (size_t bin = first_bin; bin <= last_bin + 1; bin++) {
 		double percent = 0;
@@ -89,24 +87,20 @@ static void add_histogram(struct np_figure *figure, struct np_panel *panel,
  * Add a panel with the latency distribution, drawn over that of the idle
  * network.
  */
-static int add_latency_panel(struct np_figure *figure,
-			     const struct np_run_summary *profile, char *reason,
-			     size_t len)
+static const char *add_latency_panel(struct np_figure *figure,
+				     const struct np_run_summary *profile)
 {
 	struct np_panel *panel;
 	size_t first_bin, last_bin;
 
-	if (!profile->latency.hist) {
-		snprintf(
-			reason, len,
+	if (!profile->latency.hist)
+		return cli_text(
 			"no latencies; to measure them: sbatch --netprofile=%s "
 			"job.sh, on two or more nodes of one leaf switch",
 			profile->runs->app);
-		return -ENODATA;
-	}
 	panel = np_figure_add_panel(figure, "Latency of probes");
 	if (!panel)
-		return 0;
+		return NULL;
 	np_figure_set_axis(figure, &panel->x, NP_AXIS_SECONDS,
 			   "Latency, half a round trip");
 	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR,
@@ -118,7 +112,7 @@ static int add_latency_panel(struct np_figure *figure,
 			      NP_STYLE_GREY, first_bin, last_bin);
 	add_histogram(figure, panel, &profile->latency, profile->runs->app,
 		      STYLE_MEASURED, first_bin, last_bin);
-	return 0;
+	return NULL;
 }
 
 /* ---- sensitivity curve ---- */
@@ -132,7 +126,6 @@ static void add_fit(struct np_figure *figure, struct np_panel *panel,
 		    const double *utilisation, const double *slowdown, size_t n)
 {
 	double curve[NP_CURVE_DIM(n)], lowest = INFINITY, highest = 0;
-	char legend[64];
 	struct np_shape *shape;
 
 	if (np_curve_fit(NP_CURVE_ISOTONIC, utilisation, slowdown, n, curve,
@@ -143,10 +136,10 @@ static void add_fit(struct np_figure *figure, struct np_panel *panel,
 		if (utilisation[i] < NP_CURVE_FIT_MAX)
 			highest = fmax(highest, utilisation[i]);
 	}
-	snprintf(legend, sizeof(legend), "non-decreasing fit, below %.0f %%",
-		 100 * NP_CURVE_FIT_MAX);
-	shape = np_figure_add_shape(figure, panel, NP_SHAPE_LINE, STYLE_FIT,
-				    legend);
+	shape = np_figure_add_shape(
+		figure, panel, NP_SHAPE_LINE, STYLE_FIT,
+		cli_text("non-decreasing fit, below %.0f %%",
+			 100 * NP_CURVE_FIT_MAX));
 	for (int i = 0; i <= CURVE_SEGMENTS; i++) {
 		double x = lowest + (highest - lowest) * i / CURVE_SEGMENTS;
 
@@ -227,35 +220,31 @@ static bool add_points_over_utilisation(struct np_figure *figure,
  * utilisation of the levels if it is known for at least two, and their names
  * otherwise.
  */
-static int add_curve_panel(struct np_figure *figure,
-			   const struct np_run_summary *profile,
-			   const struct np_run_summary *calibrated,
-			   const struct np_fabric *fabric, char *reason,
-			   size_t len)
+static const char *add_curve_panel(struct np_figure *figure,
+				   const struct np_run_summary *profile,
+				   const struct np_run_summary *calibrated,
+				   const struct np_fabric *fabric)
 {
 	struct np_panel *panel;
 
-	if (profile->n_curve < 2) {
-		snprintf(reason, len,
-			 "%s synthetic load; to measure it: sbatch "
-			 "--netprofile=%s --netprofile-calibrate job.sh",
-			 profile->n_curve ? "measured under only one" :
-					    "not measured under",
-			 profile->runs->app);
-		return -ENODATA;
-	}
+	if (profile->n_curve < 2)
+		return cli_text("%s synthetic load; to measure it: sbatch "
+				"--netprofile=%s --netprofile-calibrate job.sh",
+				profile->n_curve ? "measured under only one" :
+						   "not measured under",
+				profile->runs->app);
 	panel = np_figure_add_panel(figure, "Slowdown under synthetic load");
 	if (!panel)
-		return 0;
+		return NULL;
 	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
 	if (fabric && add_points_over_utilisation(figure, panel, calibrated))
-		return 0;
+		return NULL;
 	np_figure_set_axis(
 		figure, &panel->x, NP_AXIS_NAMES,
 		fabric ? "Load level (utilisation unknown)" :
 			 "Load level (this fabric is not calibrated)");
 	add_points(figure, panel, profile, false);
-	return 0;
+	return NULL;
 }
 
 /* ---- utilisation over time ---- */
@@ -350,23 +339,19 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
  * Add a panel with the estimated utilisation during the longest run, or with
  * its latency if there is no idle baseline.
  */
-static int add_time_panel(struct np_figure *figure,
-			  const struct np_run_summary *profile, char *reason,
-			  size_t len)
+static const char *add_time_panel(struct np_figure *figure,
+				  const struct np_run_summary *profile)
 {
 	struct np_series *series = find_longest_series(profile);
 	struct np_service idle;
 	struct np_panel *panel;
 	bool has_idle;
 
-	if (!series) {
-		snprintf(reason, len,
-			 "no latencies over time; to measure them: sbatch "
-			 "--netprofile=%s job.sh, on two or more nodes of one "
-			 "leaf switch",
-			 profile->runs->app);
-		return -ENODATA;
-	}
+	if (!series)
+		return cli_text("no latencies over time; to measure them: "
+				"sbatch --netprofile=%s job.sh, on two or more "
+				"nodes of one leaf switch",
+				profile->runs->app);
 	has_idle = profile->idle.n_runs &&
 		   !np_queue_service(&profile->idle.moments, &idle);
 	panel = np_figure_add_panel(
@@ -384,24 +369,17 @@ static int add_time_panel(struct np_figure *figure,
 		add_windows(figure, panel, series, has_idle ? &idle : NULL);
 	}
 	free(series);
-	return 0;
+	return NULL;
 }
 
-int cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
-		 const struct np_run_summary *profile,
-		 const struct np_run_summary *calibrated,
-		 const struct np_fabric *fabric, char *reason, size_t len)
+const char *cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
+			 const struct np_run_summary *profile,
+			 const struct np_run_summary *calibrated,
+			 const struct np_fabric *fabric)
 {
-	switch (part) {
-	case CLI_PLOT_LATENCY:
-		return add_latency_panel(figure, profile, reason, len);
-	case CLI_PLOT_CURVE:
-		return add_curve_panel(figure, profile, calibrated, fabric,
-				       reason, len);
-	case CLI_PLOT_TIME:
-		return add_time_panel(figure, profile, reason, len);
-	case CLI_PLOT_PARTS: /* no part */
-		break;
-	}
-	return -EINVAL;
+	return part == CLI_PLOT_LATENCY ?
+		       add_latency_panel(figure, profile) :
+	       part == CLI_PLOT_CURVE ?
+		       add_curve_panel(figure, profile, calibrated, fabric) :
+		       add_time_panel(figure, profile);
 }

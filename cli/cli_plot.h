@@ -17,13 +17,12 @@ extern const char *const cli_plot_part_names[CLI_PLOT_PARTS];
 /*
  * Add one part of a profile's figure, as a panel. calibrated evaluates the same
  * runs against the load levels of fabric, the calibration; both are NULL if
- * there is no calibration. Returns 0, or -ENODATA if nothing was measured;
- * then reason, of len bytes, holds one line that says what is missing, with the
- * command that measures it.
+ * there is no calibration. Returns NULL or, if nothing was measured, one line
+ * that says what is missing, with the command that measures it.
  */
-int cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
-		 const struct np_run_summary *profile,
-		 const struct np_run_summary *calibrated,
-		 const struct np_fabric *fabric, char *reason, size_t len);
+const char *cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
+			 const struct np_run_summary *profile,
+			 const struct np_run_summary *calibrated,
+			 const struct np_fabric *fabric);
 
 #endif

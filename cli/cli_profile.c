@@ -46,7 +46,7 @@ int cli_conf_read(struct np_conf *conf)
 }
 
 /* Which setting named this directory. */
-static const char *describe_setting(const char *store, char *buf, size_t len)
+static const char *describe_setting(const char *store)
 {
 	const char *env = getenv("NETPROF_STORE");
 
@@ -54,17 +54,13 @@ static const char *describe_setting(const char *store, char *buf, size_t len)
 		return "NETPROF_STORE in the environment";
 	if (!strcmp(store, NP_CONF_STORE))
 		return "the default, because netprof.conf sets no Store=";
-	snprintf(buf, len, "Store= in %s", np_conf_path());
-	return buf;
+	return cli_text("Store= in %s", np_conf_path());
 }
 
 /* Report why there is no store, which setting named it, and what to do. */
 static int fail_no_store(const char *store, int rc, const char *why)
 {
-	char buf[PATH_MAX + 16];
-
-	return cli_fail("%s (%s); %s", why,
-			describe_setting(store, buf, sizeof(buf)),
+	return cli_fail("%s (%s); %s", why, describe_setting(store),
 			rc == -EACCES ?
 				"ask its administrator for access, or set "
 				"NETPROF_STORE to another store" :

@@ -437,12 +437,11 @@ static void print_percent(double share, int width)
 static void print_line(const struct score_line *line, size_t n_cases)
 {
 	const struct np_score *score = &line->score;
-	char name[32];
+	const char *name =
+		isnan(line->constant) ?
+			cli_text("%.31s", line->model) :
+			cli_text("constant %.1f", 100 * line->constant);
 
-	snprintf(name, sizeof(name), "%s", line->model);
-	if (!isnan(line->constant))
-		snprintf(name, sizeof(name), "constant %.1f",
-			 100 * line->constant);
 	printf("%-22s %5.1f %6.1f %5.1f %+6.1f", name, score->mean_points,
 	       score->median_points, score->max_points, score->bias_points);
 	print_percent(score->within_near, 4);

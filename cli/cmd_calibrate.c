@@ -83,18 +83,12 @@ static void sort_levels(const struct np_fabric *fabric, const char *const *name,
 
 /* ---- the fabric: messages ---- */
 
-#define TIME_TEXT 32 /* bytes of a duration as text */
-
 /* Format a rough duration: "45 s", "12 min", "1.5 h". */
-static const char *duration_text(double sec, char buf[TIME_TEXT])
+static const char *duration_text(double sec)
 {
-	if (sec < 90)
-		snprintf(buf, TIME_TEXT, "%.0f s", sec);
-	else if (sec < 90 * 60)
-		snprintf(buf, TIME_TEXT, "%.0f min", sec / 60);
-	else
-		snprintf(buf, TIME_TEXT, "%.1f h", sec / 3600);
-	return buf;
+	return sec < 90	     ? cli_text("%.0f s", sec) :
+	       sec < 90 * 60 ? cli_text("%.0f min", sec / 60) :
+			       cli_text("%.1f h", sec / 3600);
 }
 
 /*
@@ -135,7 +129,6 @@ static void print_plan(const struct np_calibrate *calibrate,
 	const struct np_cal_setup *setup = &calibrate->setup;
 	size_t selected = setup->keep < setup->n_levels ? setup->keep :
 							  setup->n_levels;
-	char t[TIME_TEXT];
 
 	print_roles(roles);
 	fprintf(stderr, "load levels:");
@@ -146,10 +139,10 @@ static void print_plan(const struct np_calibrate *calibrate,
 		selected, setup->repeats, cli_plural_s(setup->repeats),
 		setup->seconds);
 	fprintf(stderr, "%zu measurement%s, about %s", estimate->n,
-		cli_plural_s(estimate->n), duration_text(estimate->sec, t));
+		cli_plural_s(estimate->n), duration_text(estimate->sec));
 	if (estimate->n_done)
 		fprintf(stderr, "; %zu done already, about %s left",
-			estimate->n_done, duration_text(estimate->left_sec, t));
+			estimate->n_done, duration_text(estimate->left_sec));
 	fputc('\n', stderr);
 }
 
@@ -163,14 +156,13 @@ static void show_progress(void *arg, const struct np_cal_progress *progress)
 	unsigned percent =
 		progress->n ? (unsigned)(100 * progress->n_done / progress->n) :
 			      100;
-	char t[TIME_TEXT];
+	const char *left = duration_text(progress->left_sec);
 
 	(void)arg;
-	duration_text(progress->left_sec, t);
 	if (isatty(STDERR_FILENO)) {
 		fprintf(stderr,
 			"\r%3u %%  %zu of %zu  about %s left  %.40s\033[K",
-			percent, progress->n_done, progress->n, t,
+			percent, progress->n_done, progress->n, left,
 			progress->key ? progress->key : "");
 		if (!progress->key)
 			fputc('\n', stderr);
@@ -181,7 +173,7 @@ static void show_progress(void *arg, const struct np_cal_progress *progress)
 		return;
 	last_tenth = (int)percent / 10;
 	fprintf(stderr, "%3u %%  %zu of %zu  about %s left\n", percent,
-		progress->n_done, progress->n, t);
+		progress->n_done, progress->n, left);
 }
 
 /* Print a cell: a mean times factor, or "-" if nothing was measured. */

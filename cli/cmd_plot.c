@@ -162,21 +162,24 @@ static int add_parts(struct np_figure *figure, unsigned parts,
 	const struct np_run_summary *summary =
 		known->calibrated ? &known->app[0]->summary : NULL;
 	const struct np_fabric *fabric = summary ? known->cal.fabric : NULL;
-	char missing[CLI_PLOT_PARTS + 1][256] = { "" };
-	int n = 0;
+	const char *missing = NULL;
 
-	for (int i = 0; i < CLI_PLOT_PARTS; i++)
-		if (parts & 1u << i)
-			n += !!cli_plot_add(figure, (enum cli_plot_part)i,
-					    profile, summary, fabric,
-					    missing[n], sizeof(missing[n]));
+	for (int i = 0; i < CLI_PLOT_PARTS; i++) {
+		const char *reason =
+			parts & 1u << i ?
+				cli_plot_add(figure, (enum cli_plot_part)i,
+					     profile, summary, fabric) :
+				NULL;
+
+		missing = missing ? missing : reason;
+	}
 	if (figure->no_memory)
 		return cli_fail("out of memory");
 	if (!figure->n_panels)
-		return cli_fail("%s: %s", profile->runs->app, missing[0]);
-	if (n)
+		return cli_fail("%s: %s", profile->runs->app, missing);
+	if (missing)
 		cli_fail("%s: a panel is missing: %s", profile->runs->app,
-			 missing[0]);
+			 missing);
 	put_caption(figure, profile);
 	return -1;
 }

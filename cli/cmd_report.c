@@ -1102,12 +1102,12 @@ static void put_curve(FILE *f, const struct report *report, size_t number)
 	const struct report_app *app = &report->app[number];
 	const struct cli_known *known = &report->known;
 	struct np_figure *figure = np_figure_new("");
-	char missing[256], label[NAME_MAX + 64];
+	char label[NAME_MAX + 64];
 
-	if (figure && cli_plot_add(figure, CLI_PLOT_CURVE, &app->profile,
-				   &app->known->summary,
-				   known->calibrated ? known->cal.fabric : NULL,
-				   missing, sizeof(missing))) {
+	if (figure &&
+	    cli_plot_add(figure, CLI_PLOT_CURVE, &app->profile,
+			 &app->known->summary,
+			 known->calibrated ? known->cal.fabric : NULL)) {
 		np_figure_free(figure);
 		return;
 	}

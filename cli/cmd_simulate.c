@@ -760,15 +760,13 @@ static int read_topology(struct topology *topology, const char *path,
 static int make_leaf_groups(struct topology *topology, unsigned groups,
 			    unsigned leaves)
 {
-	char name[64], list[64];
 	int rc = 0;
 
-	for (unsigned i = 0; !rc && i < groups; i++) {
-		snprintf(name, sizeof(name), "group%u", i);
-		snprintf(list, sizeof(list), "leaf[%u-%u]", i * leaves,
-			 (i + 1) * leaves - 1);
-		rc = add_upper_switch(topology, "--leaves", 0, name, list);
-	}
+	for (unsigned i = 0; !rc && i < groups; i++)
+		rc = add_upper_switch(topology, "--leaves", 0,
+				      cli_text("group%u", i),
+				      cli_text("leaf[%u-%u]", i * leaves,
+					       (i + 1) * leaves - 1));
 	return rc;
 }
 
@@ -777,16 +775,13 @@ static int make_leaves(struct topology *topology, const struct sim_options *opt,
 		       struct np_err *err)
 {
 	unsigned groups = opt->groups, leaves = opt->leaves, nodes = opt->nodes;
-	char name[64], list[64];
 	int rc = 0;
 
 	/* Nodes are numbered through all leaves, as on a real cluster. */
-	for (unsigned i = 0; !rc && i < leaves * (groups ? groups : 1); i++) {
-		snprintf(name, sizeof(name), "leaf%u", i);
-		snprintf(list, sizeof(list), "n[%u-%u]", i * nodes,
-			 (i + 1) * nodes - 1);
-		rc = add_leaf(topology, name, list);
-	}
+	for (unsigned i = 0; !rc && i < leaves * (groups ? groups : 1); i++)
+		rc = add_leaf(topology, cli_text("leaf%u", i),
+			      cli_text("n[%u-%u]", i * nodes,
+				       (i + 1) * nodes - 1));
 	if (!rc)
 		rc = make_leaf_groups(topology, groups, leaves);
 	return rc ? np_errf(err, rc, "out of memory") : 0;

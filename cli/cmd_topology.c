@@ -90,8 +90,8 @@ static void copy_name(char to[MAX_NAME], const char *from, size_t len)
 }
 
 /*
- * Find the index of a name, which is added if it is new. Returns 0, -ENOMEM or
- * -E2BIG: there are too many.
+ * Find the index of a name, which is added if it is new. Returns 0 or -E2BIG:
+ * there are too many.
  */
 static int find_or_add(char ***names, size_t *n, size_t most, const char *name,
 		       uint32_t *out)
@@ -103,7 +103,7 @@ static int find_or_add(char ***names, size_t *n, size_t most, const char *name,
 	if (i == most)
 		return -E2BIG;
 	*out = i;
-	return i == *n ? np_names_add(names, n, name) : 0;
+	return i == *n ? cli_check_memory(np_names_add(names, n, name)) : 0;
 }
 
 /* Add the leaf of a further adapter of a node, unless the node has it. */
@@ -121,48 +121,43 @@ static void add_other(struct cli_place *place, uint32_t leaf)
  * Add a further adapter of a node that was found before. The node is on the leaf
  * of the adapter whose name comes first, whatever their order in the file.
  */
-static int add_adapter(struct cli_place *place, uint32_t leaf,
-		       const char *adapter)
+static void add_adapter(struct cli_place *place, uint32_t leaf,
+			const char *adapter)
 {
 	uint32_t former = place->leaf;
-	char *copy;
 
 	if (strverscmp(adapter, place->adapter) >= 0) {
 		add_other(place, leaf);
-		return 0;
+		return;
 	}
-	copy = strdup(adapter);
-	if (!copy)
-		return -ENOMEM;
 	free(place->adapter);
-	place->adapter = copy;
+	place->adapter = cli_strdup(adapter);
 	place->leaf = leaf;
 	for (size_t i = 0; i < place->n_others; i++)
 		if (place->other[i] == leaf)
 			place->other[i] = place->other[--place->n_others];
 	add_other(place, former);
-	return 0;
 }
 
 /* Add a node, or a further adapter of one. */
-static int add_place(struct cli_places *places, const char *node,
-		     const char *leaf_name, const char *adapter)
+static void add_place(struct cli_places *places, const char *node,
+		      const char *leaf_name, const char *adapter)
 {
 	struct cli_place *place = places->place;
 	uint32_t leaf;
 
-	if (find_or_add(&places->leaf, &places->n_leaves, SIZE_MAX, leaf_name,
-			&leaf))
-		return -ENOMEM;
+	find_or_add(&places->leaf, &places->n_leaves, SIZE_MAX, leaf_name,
+		    &leaf);
 	while (place < places->place + places->n && strcmp(place->node, node))
 		place++;
-	if (place < places->place + places->n)
-		return add_adapter(place, leaf, adapter);
-	if (np_array_grow(&places->place, places->n, sizeof(*places->place)))
-		return -ENOMEM;
-	place = &places->place[places->n++];
-	*place = (struct cli_place){ strdup(node), strdup(adapter), leaf };
-	return place->node && place->adapter ? 0 : -ENOMEM;
+	if (place < places->place + places->n) {
+		add_adapter(place, leaf, adapter);
+		return;
+	}
+	cli_array_grow(&places->place, places->n, sizeof(*places->place));
+	places->place[places->n++] = (struct cli_place){ cli_strdup(node),
+							 cli_strdup(adapter),
+							 leaf };
 }
 
 /* ---- InfiniBand ---- */
@@ -256,7 +251,7 @@ static int name_switch(struct ib_switches *switches, const char *path,
 	at = np_index_add(&switches->named, switches->name,
 			  strlen(switches->name));
 	if (at == NP_NO_INDEX)
-		return -ENOMEM;
+		cli_no_memory();
 	return at == known ? 0 :
 			     np_errf(err, -EINVAL,
 				     "%s:%u: a second switch with nodes is "
@@ -281,7 +276,7 @@ static int check_adapter(struct ib_switches *switches, const char *path,
 	adapter = np_index_add(&switches->adapters, guid, strcspn(guid, "\""));
 	node = np_index_add(&switches->nodes, text, len);
 	if (adapter == NP_NO_INDEX || node == NP_NO_INDEX)
-		return -ENOMEM;
+		cli_no_memory();
 	if (adapter < n_adapters || node == n_nodes || !memchr(text, ' ', len))
 		return 0;
 	return np_errf(
@@ -316,7 +311,7 @@ static int add_ib_node(struct ib_switches *switches, struct cli_places *places,
 		at = np_index_add(&switches->described, switches->description,
 				  switches->len);
 		if (at == NP_NO_INDEX)
-			return -ENOMEM;
+			cli_no_memory();
 		if (at < known)
 			return np_errf(
 				err, -EINVAL,
@@ -338,7 +333,9 @@ static int add_ib_node(struct ib_switches *switches, struct cli_places *places,
 	port = strchr(strstr(line, "\"H-"), '[');
 	snprintf(adapter, sizeof(adapter), "%.*s %.*s", (int)len, text,
 		 port ? (int)strcspn(port, "]") : 0, port ? port : "");
-	return *node ? add_place(places, node, switches->name, adapter) : 0;
+	if (*node)
+		add_place(places, node, switches->name, adapter);
+	return 0;
 }
 
 /*
@@ -376,7 +373,7 @@ int cli_places_ib(const char *path, struct cli_places *places,
 			       "%s: no node below a switch, expected the "
 			       "output of ibnetdiscover",
 			       path);
-	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+	return rc;
 }
 
 /* ---- LLDP ---- */
@@ -459,41 +456,35 @@ static const char *chassis_name(json_object *interface)
 }
 
 /* Add the node, on the switch that one of its interfaces is connected to. */
-static int add_chassis(struct cli_places *places, const char *node,
-		       const char *device, json_object *interface)
+static void add_chassis(struct cli_places *places, const char *node,
+			const char *device, json_object *interface)
 {
 	const char *chassis = chassis_name(interface);
 	char name[MAX_NAME];
 
 	if (!chassis || !*chassis)
-		return 0;
+		return;
 	copy_name(name, chassis, strlen(chassis));
-	return add_place(places, node, name, device);
+	add_place(places, node, name, device);
 }
 
 /* Add all interfaces: an array of them, an object under each name, or one. */
-static int add_interfaces(struct cli_places *places, const char *node,
-			  json_object *list)
+static void add_interfaces(struct cli_places *places, const char *node,
+			   json_object *list)
 {
 	const char *name = json_object_get_string(member_of(list, "name"));
-	int rc = 0;
 
 	if (json_object_is_type(list, json_type_array)) {
-		for (size_t i = 0; !rc && i < json_object_array_length(list);
-		     i++)
-			rc = add_interfaces(places, node,
-					    json_object_array_get_idx(list, i));
-		return rc;
+		for (size_t i = 0; i < json_object_array_length(list); i++)
+			add_interfaces(places, node,
+				       json_object_array_get_idx(list, i));
+	} else if (json_object_is_type(list, json_type_object) &&
+		   member_of(list, "chassis")) {
+		add_chassis(places, node, name ? name : "", list);
+	} else if (json_object_is_type(list, json_type_object)) {
+		json_object_object_foreach(list, device, interface)
+			add_chassis(places, node, device, interface);
 	}
-	if (!json_object_is_type(list, json_type_object))
-		return 0;
-	if (member_of(list, "chassis"))
-		return add_chassis(places, node, name ? name : "", list);
-	json_object_object_foreach(list, device, interface) {
-		if (!rc)
-			rc = add_chassis(places, node, device, interface);
-	}
-	return rc;
 }
 
 /* Read the file of one node, DIR/NODE.json. */
@@ -526,9 +517,10 @@ static int read_lldp_file(struct cli_places *places, const char *path,
 			     "\"lldpctl -f json\"",
 			     path);
 	else
-		rc = add_interfaces(places, node, member_of(lldp, "interface"));
+		add_interfaces(places, node, member_of(lldp, "interface"));
 	if (!rc && places->n == n)
-		rc = np_names_add(&places->alone, &places->n_alone, node);
+		cli_check_memory(
+			np_names_add(&places->alone, &places->n_alone, node));
 	json_object_put(all);
 	return rc;
 }
@@ -564,7 +556,7 @@ int cli_places_lldp(const char *dir, struct cli_places *places,
 			       "%s: no switch in any NODE.json, expected the "
 			       "output of \"lldpctl -f json\"",
 			       dir);
-	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+	return rc;
 }
 
 /* ---- latencies ---- */
@@ -584,29 +576,23 @@ static bool has_latency(const double *sec, size_t n)
 int cli_places_measured(char *const node[], const double *sec, size_t n,
 			struct cli_places *places, struct np_err *err)
 {
-	uint32_t *group = calloc(n ? n : 1, sizeof(*group));
+	uint32_t *group = cli_calloc(n, sizeof(*group));
 	struct np_linkage found;
-	int rc = group ? np_linkage(sec, n, group, &found) : -ENOMEM;
+	int rc = cli_check_memory(np_linkage(sec, n, group, &found));
 
-	for (size_t i = 0; !rc && i < n; i++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "found%u", group[i]);
-		rc = add_place(places, node[i], name, "");
-	}
+	for (size_t i = 0; !rc && i < n; i++)
+		add_place(places, node[i], cli_text("found%u", group[i]), "");
 	free(group);
-	for (size_t i = 0; rc == -EINVAL && n <= NP_LINKAGE_MAX && i < n; i++)
+	for (size_t i = 0; rc && n <= NP_LINKAGE_MAX && i < n; i++)
 		if (!has_latency(&sec[i * n], n))
 			return np_errf(err, rc,
 				       "%.100s has no latency to another node",
 				       node[i]);
-	if (rc == -EINVAL)
+	if (rc)
 		return np_errf(err, rc,
 			       "%zu nodes: expected 1 to %d, each with a "
 			       "latency to another",
 			       n, NP_LINKAGE_MAX);
-	if (rc)
-		return np_errf(err, rc, "out of memory");
 	places->within = found.within;
 	places->between = found.between;
 	return 0;
@@ -620,7 +606,7 @@ struct latencies {
 
 /*
  * Store a line "NODE NODE SECONDS", for both directions. Returns 0, -EINVAL
- * (another line), -E2BIG (too many nodes) or -ENOMEM.
+ * (another line) or -E2BIG (too many nodes).
  */
 static int add_latency(struct latencies *table, const char *line)
 {
@@ -669,14 +655,12 @@ int cli_places_latencies(const char *path, struct cli_places *places,
 			 struct np_err *err)
 {
 	const size_t all = (size_t)NP_LINKAGE_MAX * NP_LINKAGE_MAX;
-	struct latencies table = { .sec = malloc(all * sizeof(double)) };
+	struct latencies table = { .sec = cli_calloc(all, sizeof(double)) };
 	struct np_err why = NP_ERR_INIT;
 	char *text = NULL, *rest, *line;
 	unsigned line_no = 0;
 	size_t len;
-	int rc = table.sec ? np_read_file(path, CLI_TOPOLOGY_MAX_FILE, &text,
-					  &len, err) :
-			     np_errf(err, -ENOMEM, "out of memory");
+	int rc = np_read_file(path, CLI_TOPOLOGY_MAX_FILE, &text, &len, err);
 
 	for (size_t i = 0; !rc && i < all; i++)
 		table.sec[i] = NAN;
@@ -689,11 +673,9 @@ int cli_places_latencies(const char *path, struct cli_places *places,
 				"SECONDS\", two nodes and a number above 0 and "
 				"below 1000",
 				path, line_no, line);
-		else if (rc == -E2BIG)
+		else if (rc)
 			np_errf(err, rc, "%s:%u: expected at most %d nodes",
 				path, line_no, NP_LINKAGE_MAX);
-		else if (rc)
-			np_errf(err, rc, "out of memory");
 	}
 	free(text);
 	if (!rc) {
@@ -820,16 +802,15 @@ static size_t list_overlaps(const struct cli_places *places,
 
 /*
  * Match the leaves greedily: the pair with most nodes in common comes first.
- * match[]: Slurm's leaf for each leaf that was found. Returns 0 or -ENOMEM.
+ * match[]: Slurm's leaf for each leaf that was found.
  */
-static int match_leaves(const struct cli_places *places,
-			const struct np_topo *topo, const uint32_t *slurm_leaf,
-			uint32_t *match)
+static void match_leaves(const struct cli_places *places,
+			 const struct np_topo *topo, const uint32_t *slurm_leaf,
+			 uint32_t *match)
 {
-	struct overlap *list = calloc(places->n + 1, sizeof(*list));
-	bool *taken = calloc(topo->n + 1, sizeof(*taken));
-	size_t n = list && taken ? list_overlaps(places, slurm_leaf, list) : 0;
-	int rc = list && taken ? 0 : -ENOMEM;
+	struct overlap *list = cli_calloc(places->n, sizeof(*list));
+	bool *taken = cli_calloc(topo->n, sizeof(*taken));
+	size_t n = list_overlaps(places, slurm_leaf, list);
 
 	for (uint32_t leaf = 0; leaf < places->n_leaves; leaf++)
 		match[leaf] = CLI_TOPOLOGY_NONE;
@@ -843,7 +824,6 @@ static int match_leaves(const struct cli_places *places,
 		}
 	free(list);
 	free(taken);
-	return rc;
 }
 
 bool cli_place_agrees(const struct cli_place *place, uint32_t slurm_leaf,
@@ -863,8 +843,7 @@ long cli_places_compare(const struct cli_places *places,
 	long n = 0;
 
 	find_slurm_leaves(places, topo, slurm_leaf);
-	if (match_leaves(places, topo, slurm_leaf, match))
-		return -ENOMEM;
+	match_leaves(places, topo, slurm_leaf, match);
 	for (size_t i = 0; i < places->n; i++)
 		n += slurm_leaf[i] != CLI_TOPOLOGY_NONE &&
 		     !cli_place_agrees(&places->place[i], slurm_leaf[i], match);
@@ -1091,9 +1070,7 @@ static int read_slurm(const struct options *opt, const char *partition,
 	if (opt->slurm) {
 		rc = np_read_file(opt->slurm, MAX_TOPOLOGY, &text, &len, err);
 	} else {
-		text = malloc(MAX_TOPOLOGY);
-		if (!text)
-			return np_errf(err, -ENOMEM, "out of memory");
+		text = cli_calloc(MAX_TOPOLOGY, 1);
 		/* Without a topology there is nothing to compare with. */
 		*failed = cli_spawn(show_topology, 10, text, MAX_TOPOLOGY);
 		if (*failed)
@@ -1121,26 +1098,23 @@ static int read_slurm(const struct options *opt, const char *partition,
 /* Add a name to an index of names. */
 static int add_known(void *known, const char *name)
 {
-	return np_index_add(known, name, strlen(name)) != NP_NO_INDEX ? 0 :
-									-ENOMEM;
+	if (np_index_add(known, name, strlen(name)) == NP_NO_INDEX)
+		cli_no_memory();
+	return 0;
 }
 
-static int read_nodes(struct np_index *known)
+static void read_nodes(struct np_index *known)
 {
 	static char *const all_nodes[] = { "sinfo", "--all", "-h",
 					   "-o",    "%N",    NULL };
-	char *text = malloc(MAX_TOPOLOGY);
-	int rc = text ? 0 : -ENOMEM;
+	char *text = cli_calloc(MAX_TOPOLOGY, 1);
 
 	/* If Slurm's nodes are not all known, no host is excluded. */
-	if (!rc && !cli_spawn(all_nodes, 10, text, MAX_TOPOLOGY))
-		rc = strlen(text) + 1 < MAX_TOPOLOGY ?
-			     np_hostlist_each(text, add_known, known) :
-			     -E2BIG;
-	if (rc)
+	if (!cli_spawn(all_nodes, 10, text, MAX_TOPOLOGY) &&
+	    (strlen(text) + 1 == MAX_TOPOLOGY ||
+	     np_hostlist_each(text, add_known, known)))
 		np_index_clear(known);
 	free(text);
-	return rc == -ENOMEM ? rc : 0;
 }
 
 static bool is_known(const struct np_index *known, const char *name)
@@ -1161,19 +1135,19 @@ static bool knows_any(const struct np_index *known,
  * Remove the hosts that are not nodes of Slurm, such as file servers on the same
  * network. If none is a node of Slurm, nodes have other names in Slurm, and no
  * host is removed. Sets *n to the number of hosts removed, and one to the name
- * of the first. Returns 0 or -ENOMEM.
+ * of the first.
  */
-static int remove_others(struct cli_places *places, size_t *n,
-			 char one[MAX_NAME])
+static void remove_others(struct cli_places *places, size_t *n,
+			  char one[MAX_NAME])
 {
 	struct np_index known = { .n = 0 };
-	int rc = read_nodes(&known);
 	size_t kept = 0;
 
 	*n = 0;
-	if (rc || !knows_any(&known, places)) {
+	read_nodes(&known);
+	if (!knows_any(&known, places)) {
 		np_index_free(&known);
-		return rc;
+		return;
 	}
 	for (size_t i = 0; i < places->n; i++) {
 		struct cli_place *place = &places->place[i];
@@ -1189,7 +1163,6 @@ static int remove_others(struct cli_places *places, size_t *n,
 	}
 	places->n = kept;
 	np_index_free(&known);
-	return 0;
 }
 
 /* ---- lists of nodes, as Slurm writes them ---- */
@@ -1325,13 +1298,11 @@ static void make_unique(const struct comparison *cmp, const char *base,
 
 /*
  * Set the names of the leaves. Slurm may use the name of one for another one,
- * for example if two are swapped. Returns 0 or -ENOMEM.
+ * for example if two are swapped.
  */
-static int set_names(struct comparison *cmp)
+static void set_names(struct comparison *cmp)
 {
-	int rc = 0;
-
-	for (uint32_t leaf = 0; !rc && leaf < cmp->found->n_leaves; leaf++) {
+	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++) {
 		char name[MAX_LEAF_NAME];
 
 		if (cmp->match[leaf] == CLI_TOPOLOGY_NONE)
@@ -1339,9 +1310,8 @@ static int set_names(struct comparison *cmp)
 		else
 			snprintf(name, sizeof(name), "%s",
 				 cmp->slurm->leaf[cmp->match[leaf]].name);
-		rc = np_names_add(&cmp->name, &cmp->n_names, name);
+		cli_check_memory(np_names_add(&cmp->name, &cmp->n_names, name));
 	}
-	return rc;
 }
 
 /* Whether any node is on this leaf, not only a further adapter of one. */
@@ -1570,22 +1540,20 @@ static int compare_and_print(const struct options *opt,
 	struct np_topo topo = { NULL, 0 };
 	struct comparison cmp = { .found = places, .slurm = &topo };
 	int rc = read_slurm(opt, partition, &topo, &cmp.slurm_failed, &err);
-	long misplaced = -1;
+	long misplaced;
 
 	if (rc)
 		return cli_fail("%s", err.text);
 	if (!opt->slurm && (opt->ib || opt->lldp))
-		rc = remove_others(places, &cmp.n_others, cmp.other);
+		remove_others(places, &cmp.n_others, cmp.other);
 	cli_places_sort(places);
-	cmp.slurm_leaf = calloc(places->n + 1, sizeof(*cmp.slurm_leaf));
-	cmp.match = calloc(places->n_leaves + 1, sizeof(*cmp.match));
-	if (!rc && cmp.slurm_leaf && cmp.match)
-		misplaced = cli_places_compare(places, &topo, cmp.slurm_leaf,
-					       cmp.match);
+	cmp.slurm_leaf = cli_calloc(places->n, sizeof(*cmp.slurm_leaf));
+	cmp.match = cli_calloc(places->n_leaves, sizeof(*cmp.match));
+	misplaced =
+		cli_places_compare(places, &topo, cmp.slurm_leaf, cmp.match);
 	find_missing(&cmp);
-	if (misplaced < 0 || set_names(&cmp))
-		rc = cli_fail("out of memory");
-	else if (is_undecided(&cmp))
+	set_names(&cmp);
+	if (is_undecided(&cmp))
 		rc = print_undecided(&cmp);
 	else if (!opt->write)
 		rc = print_comparison(&cmp, misplaced);

@@ -70,7 +70,7 @@ bool cli_place_agrees(const struct cli_place *place, uint32_t slurm_leaf,
  * Compare sorted places with topo, Slurm's topology. slurm_leaf[i]: the leaf of
  * topo that place i is on; match[l]: the leaf of topo to which leaf l of places
  * corresponds; CLI_TOPOLOGY_NONE: there is none.
- * Returns how many nodes are on another leaf than Slurm says, or -ENOMEM.
+ * Returns how many nodes are on another leaf than Slurm says.
  */
 long cli_places_compare(const struct cli_places *places,
 			const struct np_topo *topo, uint32_t *slurm_leaf,

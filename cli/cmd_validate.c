@@ -471,11 +471,11 @@ static void print_controls(const struct validate_ctx *ctx)
 {
 	const struct cli_pair_results *result = &ctx->result;
 	size_t n_without = count_uncontrolled(ctx);
-	char without[64] = "";
+	const char *without = "";
 
 	if (n_without)
-		snprintf(without, sizeof(without), "; %zu pair%s none",
-			 n_without, n_without == 1 ? " has" : "s have");
+		without = cli_text("; %zu pair%s none", n_without,
+				   n_without == 1 ? " has" : "s have");
 	if (result->n_controls)
 		cli_print_labelled(stdout, "Controls",
 				   "on two leaf switches %zu pair%s differ%s "
@@ -530,12 +530,12 @@ static void print_rejected(const struct validate_ctx *ctx)
 static void print_unsteady(const struct validate_ctx *ctx)
 {
 	uint32_t repeats = ctx->options.repeats;
-	char again[64] = "";
+	const char *again =
+		repeats < MAX_REPEATS ?
+			cli_text("; --repeats=%u runs all pairs once more",
+				 repeats + 1) :
+			"";
 
-	if (repeats < MAX_REPEATS)
-		snprintf(again, sizeof(again),
-			 "; --repeats=%u runs all pairs once more",
-			 repeats + 1);
 	for (size_t i = 0; i < n_pairs(ctx); i++) {
 		double difference = ctx->result.pair[i].repeat_difference;
 
@@ -567,13 +567,13 @@ static void print_score(const struct validate_ctx *ctx)
 {
 	const struct np_score *score = &ctx->score;
 	double constant_points = ctx->constant_score.mean_points;
-	char ratio[CLI_NUMBER_LEN] = "";
+	const char *ratio = "";
 
 	if (!score->n)
 		return;
 	if (constant_points > 0)
-		snprintf(ratio, sizeof(ratio), " (ratio %.2f)",
-			 score->mean_points / constant_points);
+		ratio = cli_text(" (ratio %.2f)",
+				 score->mean_points / constant_points);
 	cli_print_labelled(stdout, "Error",
 			   "%.1f percentage points on average over %zu pair%s; "
 			   "the best constant (%+.1f %%) has %.1f%s",
