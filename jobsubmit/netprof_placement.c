@@ -105,6 +105,11 @@ static int start_thread(void)
 	return rc;
 }
 
+/*
+ * slurmctld waits for this, so a file system of netprof.conf that hangs delays
+ * it by a few seconds at most, and no users and groups are looked up. The
+ * thread reads the file again, with these.
+ */
 static void init(void)
 {
 	struct np_settings settings;
@@ -112,6 +117,7 @@ static void init(void)
 	/* At this length libslurm would cut the lines of the topology. */
 	unsetenv("SLURM_TOPO_LEN");
 	np_settings_init(&settings);
+	settings.conf.for_step = true;
 	np_settings_refresh(&settings, &NP_DEADLINES);
 	if (settings.trouble.text[0])
 		np_ctl_error("%s: placement is off until it is corrected",

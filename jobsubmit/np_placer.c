@@ -231,6 +231,8 @@ static bool adopt_conf(struct np_settings *settings,
 	settings->size = reading->size;
 	settings->changed = reading->changed;
 	settings->trouble = reading->err;
+	np_conf_init(&conf);
+	conf.for_step = settings->conf.for_step;
 	if (reading->len < 0 ||
 	    np_conf_from_text(&conf, reading->text, (size_t)reading->len,
 			      &settings->trouble)) {
@@ -931,6 +933,9 @@ static bool read_settings(struct np_placer *placer)
 	if (np_settings_refresh(&placer->settings, &placer->deadlines)) {
 		np_shared_configure(placer->shared, &placer->settings.conf);
 		np_store_reader_renew(placer->store);
+	} else if (placer->settings.trouble.text[0]) {
+		/* init() has read the file without the users that it names. */
+		np_shared_configure(placer->shared, &placer->settings.conf);
 	}
 	return before.tv_sec != placer->settings.changed.tv_sec ||
 	       before.tv_nsec != placer->settings.changed.tv_nsec ||

@@ -1036,9 +1036,8 @@ ssize_t np_conf_read(char **text, struct np_err *err)
 	return len;
 }
 
-/* Apply the text of np_conf_path(), or NULL, then NETPROF_STORE. */
-static int apply_environment(struct np_conf *conf, char *text, size_t len,
-			     struct np_err *err)
+int np_conf_from_text(struct np_conf *conf, char *text, size_t len,
+		      struct np_err *err)
 {
 	char *store = getenv("NETPROF_STORE");
 	int rc = text ? apply_text(conf, text, len, np_conf_path(), err) : 0;
@@ -1054,13 +1053,6 @@ static int apply_environment(struct np_conf *conf, char *text, size_t len,
 	return rc;
 }
 
-int np_conf_from_text(struct np_conf *conf, char *text, size_t len,
-		      struct np_err *err)
-{
-	np_conf_init(conf);
-	return apply_environment(conf, text, len, err);
-}
-
 static int read_and_apply(struct np_conf *conf, struct np_err *err)
 {
 	char *text;
@@ -1069,7 +1061,7 @@ static int read_and_apply(struct np_conf *conf, struct np_err *err)
 
 	if (len < 0)
 		return (int)len;
-	rc = apply_environment(conf, text, (size_t)len, err);
+	rc = np_conf_from_text(conf, text, (size_t)len, err);
 	free(text);
 	return rc;
 }

@@ -257,7 +257,10 @@ struct np_conf {
 	uint32_t max_traces;   /* MaxTraces=4 kept per application */
 	struct np_place_conf place;
 	struct np_metrics_conf metrics;
-	/* TrustedUsers and Claim are not read: see np_conf_for_step(). */
+	/*
+	 * TrustedUsers and Claim are not read: see np_conf_for_step(). To be set
+	 * before the file is applied.
+	 */
 	bool for_step;
 };
 
@@ -298,16 +301,16 @@ int np_conf_from_environment(struct np_conf *conf, struct np_err *err);
 /*
  * Likewise, but without TrustedUsers and Claim, which name users and groups:
  * looking these up may take long, or fail, if the site's directory service does
- * not answer. For everything that a step or slurmd waits for.
+ * not answer. For everything that a step or a daemon of Slurm waits for.
  */
 int np_conf_for_step(struct np_conf *conf, struct np_err *err);
 
 /*
- * np_conf_from_environment() in two parts, for a program in which a thread that
- * may hang reads the file: read np_conf_path(), and apply the text, which is
- * modified.
- * *text is malloc'ed, or NULL if the default path does not exist. Returns its
- * length, or -errno with err.
+ * np_conf_from_environment() in parts, for a program in which a thread that may
+ * hang reads the file. np_conf_read() reads np_conf_path(); *text is malloc'ed,
+ * or NULL if the default path does not exist. Returns its length, or -errno with
+ * err. np_conf_from_text() applies the text, which it modifies, or NULL, and
+ * then NETPROF_STORE, after np_conf_init().
  */
 ssize_t np_conf_read(char **text, struct np_err *err);
 int np_conf_from_text(struct np_conf *conf, char *text, size_t len,

@@ -426,3 +426,19 @@ T_TEST("slurm.conf stays in use for a while when slurmctld does not give it")
 	T_ROW("and again the next time", some_n_logged() == before + 2);
 	stop();
 }
+
+/* When slurmctld starts, users are not looked up before the first pass. */
+T_TEST("a user that does not exist leaves placement off from the start")
+{
+	start();
+	w.shared->conf.place.mode = NP_MODE_ENFORCE;
+	sh("echo 'TrustedUsers=no-such-user' >>netprof.conf;"
+	   " touch -d '1 minute ago' netprof.conf");
+	look();
+	T_CHECK(w.shared->conf.place.mode == NP_MODE_OFF);
+	sh("sed -i '/Trusted/d' netprof.conf;"
+	   " touch -d '2 minutes ago' netprof.conf");
+	look();
+	T_CHECK(w.shared->conf.place.mode == NP_MODE_ENFORCE);
+	stop();
+}
