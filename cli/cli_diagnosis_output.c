@@ -321,15 +321,10 @@ static const char *took_text(const struct cli_diagnosis *diagnosis)
 			cli_sec(job_sec(diagnosis)), running ? " so far" : "");
 }
 
-/* A confidence below 95 % is printed as a word, too, not only as a number. */
-static const char *certainty_word(double confidence)
-{
-	return confidence >= 0.95 ? "" : "probably ";
-}
-
 /*
  * The verdict on a slow job: how much time it lost, whether the network was the
- * main cause, which is what the user asks, and the cost of each blamed cause.
+ * main cause, which is what the user asks, and the cost of each blamed cause. A
+ * confidence below 95 % is printed as a word, too, not only as a number.
  */
 static void print_slow(FILE *f, const struct cli_diagnosis *diagnosis)
 {
@@ -349,7 +344,7 @@ static void print_slow(FILE *f, const struct cli_diagnosis *diagnosis)
 	if (n)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "%s It was %s%s (confidence %.0f %%): %s.", head,
-			    certainty_word(blame->confidence),
+			    blame->confidence >= 0.95 ? "" : "probably ",
 			    list[0] == NP_CAUSE_NETWORK ? "the network" :
 							  "not the network",
 			    fmin(100 * blame->confidence, 99), why);

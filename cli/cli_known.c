@@ -60,27 +60,25 @@ static const struct np_record *find_newest_run(const struct cli_known *known,
 
 /*
  * Summarise the runs of all applications for the loaded calibration, and note
- * which applications no model can use. Returns 0 or -ENOMEM.
+ * which applications no model can use.
  */
-static int evaluate_all(struct cli_known *known)
+static void evaluate_all(struct cli_known *known)
 {
 	const struct np_run_summary_opt opt = {
 		.calibration = &known->cal,
 		.now = (double)time(NULL),
 	};
-	int rc = 0;
 
-	for (size_t i = 0; !rc && i < known->n; i++) {
+	for (size_t i = 0; i < known->n; i++) {
 		struct cli_known_app *app = known->app[i];
 
 		np_run_summary_free(&app->summary);
-		rc = np_run_summary_make(&app->runs, &opt, &app->summary);
+		if (np_run_summary_make(&app->runs, &opt, &app->summary))
+			cli_no_memory();
 		app->unusable.text[0] = '\0';
-		if (!rc)
-			np_program_check(&app->summary.program,
-					 known->cal.fabric, &app->unusable);
+		np_program_check(&app->summary.program, known->cal.fabric,
+				 &app->unusable);
 	}
-	return rc;
 }
 
 /* Count the points of the sensitivity curves of the first n applications. */
@@ -116,8 +114,8 @@ static int load_calibration(struct cli_known *known, struct cli_store *store,
 		np_calibration_free(&known->cal);
 	known->cal = cal;
 	known->calibrated = true;
-	rc = evaluate_all(known);
-	return rc ? np_errf(&known->why, rc, "out of memory") : 0;
+	evaluate_all(known);
+	return 0;
 }
 
 /*

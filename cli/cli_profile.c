@@ -279,7 +279,7 @@ struct np_store_app *cli_list_apps(struct cli_store *store,
 				   const struct cli_options *options,
 				   size_t *n_own, size_t *n)
 {
-	struct np_store_app *apps = NULL, *published = NULL, *grown;
+	struct np_store_app *apps = NULL, *published = NULL;
 	size_t n_published = 0;
 
 	*n_own = 0;
@@ -289,11 +289,11 @@ struct np_store_app *cli_list_apps(struct cli_store *store,
 	np_store_list_apps(store->store, NP_STORE_PUBLISHED, 0, &published,
 			   &n_published, NULL);
 	*n = *n_own;
-	grown = reallocarray(apps, *n_own + n_published + 1, sizeof(*apps));
-	if (grown)
-		apps = grown;
+	apps = reallocarray(apps, *n_own + n_published + 1, sizeof(*apps));
+	if (!apps)
+		cli_no_memory();
 	/* Both lists are sorted. */
-	for (size_t i = 0, k = 0; grown && i < n_published; i++) {
+	for (size_t i = 0, k = 0; i < n_published; i++) {
 		while (k < *n_own &&
 		       strcmp(apps[k].name, published[i].name) < 0)
 			k++;
@@ -314,12 +314,12 @@ const char *cli_similar_apps(struct cli_store *store,
 {
 	size_t n_own, n;
 	struct np_store_app *apps = cli_list_apps(store, options, &n_own, &n);
-	const char **name = calloc(n + 1, sizeof(*name));
+	const char **name = cli_calloc(n, sizeof(*name));
 	char *buf = cli_text_buffer();
 
-	for (size_t i = 0; name && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		name[i] = apps[i].name;
-	np_suggest(app, name, name ? n : 0, buf, NAMES_BYTES);
+	np_suggest(app, name, n, buf, NAMES_BYTES);
 	free(name);
 	free(apps);
 	return n ? buf : none_yet;

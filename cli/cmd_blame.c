@@ -414,8 +414,7 @@ static int print_costs(const struct np_acct *acct,
 	struct np_job_cost costs;
 	int rc;
 
-	if (np_job_cost_make(acct, &costs))
-		return cli_fail("out of memory");
+	cli_check_memory(np_job_cost_make(acct, &costs));
 	if (blame_options->metrics)
 		rc = print_metrics(acct, &costs, options->output);
 	else if (options->format)

@@ -89,25 +89,23 @@ static void take_times(struct side *side, bool with_neighbours)
 }
 
 /*
- * Evaluate the runs of a side, which must not move afterwards. Returns 0 or
- * -ENOMEM; the caller releases it in either case.
+ * Evaluate the runs of a side, which must not move afterwards. The caller
+ * releases it.
  */
-static int side_evaluate(struct side *side, struct cli_store *store)
+static void side_evaluate(struct side *side, struct cli_store *store)
 {
-	int rc = cli_profile_make(store, &side->runs,
-				  cli_calibration_of(store, &side->found),
-				  &side->profile);
-
-	if (rc)
-		return rc;
+	if (cli_profile_make(store, &side->runs,
+			     cli_calibration_of(store, &side->found),
+			     &side->profile))
+		cli_no_memory();
 	take_times(side, false);
 	if (!side->run_sec.n)
 		take_times(side, true);
 	if (!side->run)
 		side->latency = side->profile.latency;
-	else if (np_run_latency(side->run).n)
-		rc = np_sample_add(&side->latency, side->run);
-	return rc;
+	else if (np_run_latency(side->run).n &&
+		 np_sample_add(&side->latency, side->run))
+		cli_no_memory();
 }
 
 /*
@@ -193,26 +191,6 @@ static json_object *put_suspended(const struct np_record *record)
 	return json_object_new_boolean(record->suspended);
 }
 
-static const char *say_n_nodes(const struct np_record *record)
-{
-	return cli_text("%u", record->n_nodes);
-}
-
-static json_object *put_n_nodes(const struct np_record *record)
-{
-	return json_object_new_uint64(record->n_nodes);
-}
-
-static const char *say_n_tasks(const struct np_record *record)
-{
-	return cli_text("%u", record->n_tasks);
-}
-
-static json_object *put_n_tasks(const struct np_record *record)
-{
-	return json_object_new_uint64(record->n_tasks);
-}
-
 static const char *say_leaves(const struct np_record *record)
 {
 	char *buf = cli_text_buffer();
@@ -239,21 +217,26 @@ static json_object *put_exit_code(const struct np_record *record)
 }
 
 #define AT(member) .text = offsetof(struct np_record, member)
+#define COUNT_AT(member) .count = offsetof(struct np_record, member)
 
-/* A condition that is a text for programs, too, has no put(). */
+/*
+ * A condition that is a text for programs, too, has no put(), and neither has a
+ * number.
+ */
 static const struct condition {
 	const char *key, *label, *words; /* for programs, tables, sentences */
 	const char *(*say)(const struct np_record *r);
 	json_object *(*put)(const struct np_record *r);
-	size_t text; /* say NULL: offset of a text of the record */
+	/* say NULL: offset of a number of the record, or else of a text. */
+	size_t count, text;
 } recorded[] = {
 	{ "neighbours", "Neighbours", "neighbours", say_neighbours,
 	  put_neighbours },
 	{ "level", "Load level", "the load level", say_level, put_level },
 	{ "suspended", "Suspended", "whether it was suspended", say_suspended,
 	  put_suspended },
-	{ "n_nodes", "Nodes", "the number of nodes", say_n_nodes, put_n_nodes },
-	{ "n_tasks", "Tasks", "the number of tasks", say_n_tasks, put_n_tasks },
+	{ "n_nodes", "Nodes", "the number of nodes", COUNT_AT(n_nodes) },
+	{ "n_tasks", "Tasks", "the number of tasks", COUNT_AT(n_tasks) },
 	{ "nodes", "Node list", "the nodes", AT(nodes) },
 	{ "leaves", "Leaf switches", "the leaf switches", say_leaves },
 	{ "cluster", "Cluster", "the cluster", AT(cluster) },
@@ -273,13 +256,20 @@ static const struct condition {
 	  AT(cpu_bind) },
 };
 
+static uint32_t count_of(const struct np_record *record,
+			 const struct condition *condition)
+{
+	return *(const uint32_t *)((const char *)record + condition->count);
+}
+
 /* The value of a condition for one run; "" if it was not recorded. */
 static void condition_of_run(const struct np_record *record,
 			     const struct condition *condition,
 			     char buf[CONDITION_LEN])
 {
-	const char *text = condition->say ?
-				   condition->say(record) :
+	const char *text =
+		condition->say	 ? condition->say(record) :
+		condition->count ? cli_text("%u", count_of(record, condition)) :
 				   *(char *const *)((const char *)record +
 						    condition->text);
 
@@ -807,6 +797,8 @@ static void put_side_conditions(json_object *in, const struct side *side)
 			cli_put(conditions, f->key, NULL);
 		} else if (f->put) {
 			cli_put(conditions, f->key, f->put(r));
+		} else if (f->count) {
+			cli_put_count(conditions, f->key, count_of(r, f));
 		} else {
 			condition_of_run(r, f, text);
 			cli_put_text(conditions, f->key, *text ? text : NULL);
@@ -1001,21 +993,19 @@ static void take_runs(const struct comparison *comparison, struct side *side,
 	}
 }
 
-/* Select the runs of a side and evaluate them. Returns 0 or -ENOMEM. */
-static int make_side(const struct comparison *comparison, struct side *side,
-		     struct cli_store *store)
+/* Select the runs of a side and evaluate them. */
+static void make_side(const struct comparison *comparison, struct side *side,
+		      struct cli_store *store)
 {
 	const char *command = command_of(comparison, side);
 
 	side->runs = side->found;
 	side->runs.n = 0;
-	side->runs.run = calloc(side->found.n + 1, sizeof(*side->runs.run));
-	if (!side->runs.run)
-		return -ENOMEM;
+	side->runs.run = cli_calloc(side->found.n, sizeof(*side->runs.run));
 	take_runs(comparison, side, command);
 	if (!side->runs.n && command) /* none of that command: use the others */
 		take_runs(comparison, side, NULL);
-	return side_evaluate(side, store);
+	side_evaluate(side, store);
 }
 
 /* Load all sides. Returns -1 to go on, or the exit status. */
@@ -1039,8 +1029,7 @@ static int load_sides(struct comparison *comparison,
 		rc = add_side(comparison, &store, options, options->apps[i],
 			      options->n_apps == 1);
 	for (size_t i = 0; rc < 0 && i < comparison->n; i++)
-		if (make_side(comparison, &comparison->side[i], &store))
-			rc = cli_fail("out of memory");
+		make_side(comparison, &comparison->side[i], &store);
 	cli_store_close(&store);
 	return rc;
 }
@@ -1059,9 +1048,7 @@ static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 			self,
 			"%zu runs and applications, at most %d are possible",
 			options.n_apps, MAX_SIDES);
-	comparison.side = calloc(MAX_SIDES + 1, sizeof(*comparison.side));
-	if (!comparison.side)
-		return cli_fail("out of memory");
+	comparison.side = cli_calloc(MAX_SIDES, sizeof(*comparison.side));
 	rc = load_sides(&comparison, &options);
 	if (rc < 0)
 		rc = options.format ? print_data(&comparison, options.format) :

@@ -252,7 +252,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 		if (cli_profile_make(&store, runs,
 				     cli_calibration_of(&store, runs),
 				     &profile))
-			rc = cli_fail("out of memory");
+			cli_no_memory();
 	}
 	cli_store_close(&store);
 	if (rc < 0) {

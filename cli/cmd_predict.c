@@ -237,17 +237,6 @@ static void print_measured(const struct predictions *all,
 			   words, cli_day(measured.date));
 }
 
-/*
- * Where sharing the scope has no effect, say so first; the predictions below
- * only confirm it.
- */
-static void print_no_effect(const struct predictions *all)
-{
-	if (cli_has_no_effect(all->known, all->scope))
-		cli_printf(CLI_GREEN, 0, "%s",
-			   cli_no_effect_text(all->known, all->scope));
-}
-
 /* Print the model, and why it is not the one that was requested. */
 static void print_model(const struct predictions *all)
 {
@@ -414,7 +403,10 @@ static int predict_text(const struct predictions *all)
 	const struct cli_prediction *prediction = &all->prediction[0];
 	char command[LINE], what[LINE];
 
-	print_no_effect(all);
+	/* Say so first; the predictions below only confirm it. */
+	if (cli_has_no_effect(all->known, all->scope))
+		cli_printf(CLI_GREEN, 0, "%s",
+			   cli_no_effect_text(all->known, all->scope));
 	for (size_t i = 0; i < all->n; i++) {
 		print_prediction(all, &all->prediction[i]);
 		print_measured(all, &all->prediction[i]);

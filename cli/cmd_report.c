@@ -1034,14 +1034,6 @@ static void put_app_verdict(FILE *f, const struct np_run_summary *summary)
 	}
 }
 
-/* Write which applications to avoid, and the most useful measurement. */
-static void put_recommendation(FILE *f,
-			       const struct cli_recommendation *recommendation)
-{
-	put_labelled(f, "Avoid", "%s", cli_avoid_text(recommendation));
-	put_labelled(f, "To improve", "%s", cli_improve_text(recommendation));
-}
-
 /* Write a list of interference pairs, with their intervals in percent. */
 static void put_pairs(FILE *f, const char *label,
 		      const struct cli_pair_list *list, const char *self)
@@ -1127,7 +1119,9 @@ static void put_app(FILE *f, const struct report *report, size_t number)
 	put_text(f, ">", "</h2>\n", "%s", name);
 	put_app_verdict(f, summary);
 	fputs("<dl>\n", f);
-	put_recommendation(f, &app->recommendation);
+	put_labelled(f, "Avoid", "%s", cli_avoid_text(&app->recommendation));
+	put_labelled(f, "To improve", "%s",
+		     cli_improve_text(&app->recommendation));
 	put_pairs(f, "Slowed by", &app->slowed_by, name);
 	put_pairs(f, "Slows", &app->slows, name);
 	put_runs(f, summary);

@@ -176,12 +176,6 @@ static void close_caches(struct pairs *pairs)
 	pairs->n_candidates = 0;
 }
 
-static void free_pairs(struct pairs *pairs)
-{
-	close_caches(pairs);
-	cli_known_free(&pairs->known);
-}
-
 /* ---- run summaries of candidates ---- */
 
 /* Make a summary from the runs. Returns false if there are none. */
@@ -1555,7 +1549,8 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 				      show_text(&show);
 		np_run_summary_free(&show.profile);
 	}
-	free_pairs(&show.pairs);
+	close_caches(&show.pairs);
+	cli_known_free(&show.pairs.known);
 	return rc;
 }
 

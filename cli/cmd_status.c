@@ -564,12 +564,6 @@ static void classify_jobs(struct status *status)
 		      sizeof(*status->kept_apart), by_job_id);
 }
 
-static void free_status(struct status *status)
-{
-	free(status->leaf);
-	free(status->kept_apart);
-}
-
 /* Collect and sort leaf switches and jobs. */
 static struct status make_status(const struct np_state *state, double now)
 {
@@ -630,7 +624,8 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 	rc = options.plot   ? save_plot(&status, options.plot) :
 	     options.format ? print_data(&status, options.format) :
 			      print_status(&status);
-	free_status(&status);
+	free(status.leaf);
+	free(status.kept_apart);
 	np_state_free(&state);
 	return rc;
 }
