@@ -567,7 +567,7 @@ static const char *phases_text(const struct np_run_summary *profile)
 	case NP_PHASE_STEADY:
 		return ", steadily";
 	case NP_PHASE_UNKNOWN:
-		return "; there are too few probes to tell whether steadily or "
+		return "; there are too few probes to say whether steadily or "
 		       "in phases";
 	}
 	return "";

@@ -568,7 +568,7 @@ test_a_page_claims_nothing_that_was_not_measured() {
 	run netprof show lammps
 	contains "the cost of probes" "$OUT" 'their own cost was not measured'
 	contains "steadily or in phases" "$(tr -s ' \n' ' ' <<<"$OUT")" \
-		'there are too few probes to tell whether steadily or in phases'
+		'there are too few probes to say whether steadily or in phases'
 }
 
 test_predictions_from_shorter_runs_can_be_compared() {
