@@ -816,13 +816,16 @@ void np_slowdowns_together(double z, double z_other, double log_slow[2])
 /*
  * Model "mutual", the default (own derivation, doc/validation/methods.md).
  *
- * A program that is slowed down offers less traffic. "twosided" predicts for
- * each program the slowdown it would have if the other kept its full speed, on
- * the scale of np_slowdowns_at_full_rate(), and np_slowdowns_together() turns
- * the two into the slowdowns that they have together.
+ * A program that is slowed down offers less traffic. The sums of "twosided"
+ * predict for each program the slowdown p it would have if the other kept its
+ * full speed, on the scale of np_slowdowns_at_full_rate(), and
+ * np_slowdowns_together() turns the two into the slowdowns that they have
+ * together. Unlike the sums, the victim's mean over the levels that make up the
+ * co-runner is that of log(1 + p), so that one level under which the victim
+ * hardly proceeds does not decide the prediction by a small weight.
  *
  * x and y have the same layout: the program as a co-runner (weights n + 1,
- * unexplained impact n), then as a victim (curve n, sum of levels n).
+ * unexplained impact n), then as a victim (log sqrt(1 + p) n, sum of levels n).
  */
 
 /*
@@ -851,7 +854,11 @@ static int both_sides(struct np_data *as_co, struct np_data *as_victim,
 	size_t side = 2 * as_co->fabric->n_levels + 1;
 	int rc = twosided_describe(as_co, z);
 
-	return rc ? rc : twosided_respond(as_victim, z + side);
+	if (!rc)
+		rc = twosided_respond(as_victim, z + side);
+	for (size_t j = 0; !rc && j < as_co->fabric->n_levels; j++)
+		z[side + j] = log(root_of(z[side + j]));
+	return rc;
 }
 
 static int mutual_describe(struct np_data *data, double *x)
@@ -873,13 +880,23 @@ static int mutual_respond(struct np_data *data, double *y)
 	return both_sides(&as_co, &as_victim, y);
 }
 
+/* z of a victim y with a co-runner x if both kept their full speed. */
+static double mutual_at_full_rate(const struct np_data *data, const double *x,
+				  const double *y)
+{
+	size_t n = data->fabric->n_levels;
+
+	return 2 * expm1(np_lanes_dot(x + 1, y, n)) +
+	       np_lanes_dot(x + 1 + n, y + n, n);
+}
+
 static void mutual_combine_both(struct np_data *data, const double *x,
 				const double *y, double log_slow[2])
 {
 	size_t side = 2 * data->fabric->n_levels + 1;
 
-	np_slowdowns_together(twosided_combine(data, x, y + side),
-			      twosided_combine(data, y, x + side), log_slow);
+	np_slowdowns_together(mutual_at_full_rate(data, x, y + side),
+			      mutual_at_full_rate(data, y, x + side), log_slow);
 }
 
 static double mutual_combine(struct np_data *data, const double *x,

@@ -1,5 +1,6 @@
 /* What each model answers where the answer can be worked out by hand. */
 #include "t.h"
+#include "np_model.h"
 #include "some_fabric.h"
 
 #include <errno.h>
@@ -162,6 +163,29 @@ T_TEST("mutual reads what the co-runner suffers, twosided does not")
 		s.curve[2][i].mean /= 4;
 	T_CHECK(!some_predict(&s, "twosided", 3, 2, 0, &after, NULL) &&
 		after.slowdown == before.slowdown);
+}
+
+/*
+ * A co-runner that nothing slows is level 3 for half of what levels feel. The
+ * victim, which slows nothing, takes a hundred times as long under that level.
+ */
+T_TEST("mutual averages how many times as long the victim takes")
+{
+	struct np_prediction p;
+
+	some_fabric(&s);
+	for (size_t i = 0; i < SF_LEVELS; i++) {
+		double z, ignored;
+
+		np_slowdowns_at_full_rate(
+			log1p(s.pairs[i * SF_LEVELS + 3].mean),
+			log1p(s.pairs[3 * SF_LEVELS + i].mean), &z, &ignored);
+		s.impact[3][i].mean = pow(1 + z / 4, 2) - 1;
+		s.curve[3][i].mean = s.impact[2][i].mean = 0;
+	}
+	s.curve[2][3].mean = 99;
+	T_CHECK(!some_predict(&s, "mutual", 2, 3, 0, &p, NULL) &&
+		t_close(p.slowdown, 9, 1e-6));
 }
 
 /* --- names --- */
