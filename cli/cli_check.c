@@ -112,14 +112,18 @@ static void check_conf(struct cli_check *check)
 {
 	const char *path = np_conf_path();
 	struct np_err err = NP_ERR_INIT;
+	struct np_conf step;
 
 	if (np_conf_from_environment(&check->conf, &err)) {
 		cli_check_add(check, CLI_PROBLEM, "configuration", "%s",
 			      err.text);
 		cli_check_remedy(check,
 				 "correct it, see netprof.conf(5); until then "
-				 "nothing is measured, and slurmctld keeps the "
-				 "configuration that it read before");
+				 "%sslurmctld keeps the configuration that it "
+				 "read before",
+				 np_conf_for_step(&step, NULL) ?
+					 "nothing is measured, and " :
+					 "");
 	} else if (access(path, F_OK)) {
 		cli_check_add(check, CLI_OK, "configuration",
 			      "there is no %s; the defaults are used", path);

@@ -33,13 +33,17 @@ int cli_conf_read(struct np_conf *conf)
 {
 	static bool warned;
 	struct np_err err = NP_ERR_INIT;
+	struct np_conf step;
 	int rc = np_conf_from_environment(conf, &err);
 
 	if (rc && rc != -EINVAL)
 		return cli_fail("%s", err.text);
 	if (rc && !warned && !access(np_conf_path(), W_OK)) {
-		cli_fail("%s; until this is corrected no job is measured",
-			 err.text);
+		cli_fail(
+			"%s%s", err.text,
+			np_conf_for_step(&step, NULL) ?
+				"; until this is corrected no job is measured" :
+				"");
 		warned = true;
 	}
 	return -1;

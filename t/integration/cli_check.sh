@@ -140,7 +140,17 @@ test_check_says_what_to_repair() {
 		"add netprof to JobSubmitPlugins in $S/slurm/slurm.conf"
 	slurm_here 22.05.8 netprof
 	echo 'MaxSlowdown=much' >>"$S/conf"
-	finding problem configuration "$S/conf:5: MaxSlowdown=much"
+	finding problem configuration "$S/conf:5: MaxSlowdown=much" \
+		'until then nothing is measured, and slurmctld keeps'
+	run netprof list
+	contains "a setting of steps" "$ERR" \
+		'MaxSlowdown=much.*; until this is corrected no job is measured$'
+	sed -i '$s/.*/TrustedUsers=nosuchuser/' "$S/conf"
+	finding problem configuration "$S/conf:5: TrustedUsers=nosuchuser" \
+		'until then slurmctld keeps'
+	run netprof list
+	contains "a setting that steps do not read" "$ERR" \
+		'TrustedUsers=nosuchuser: unknown user [^;]*$'
 	echo 'Rail=ib0 NIC=mlx5_0:1 Nodes=n0' >"$S/rails"
 	sed -i "\$s,.*,Rails=$S/rails," "$S/conf"
 	finding problem rails "$S/rails:1: missing key: Leaf"
