@@ -2,8 +2,8 @@
  * The requests of netprof-saver: those that wait for the store, and those that
  * are being worked on.
  *
- * Requests of one user are worked on one after the other, so that a store which
- * does not answer holds at most one process for each user, and at most
+ * Requests of one user are worked on one after the other, so that a file system
+ * which does not answer holds at most one process for each user, and at most
  * NP_SAVER_WORKERS on a node. A record that still waits is replaced by a newer
  * one of the same run from the same connection, and gets no reply of its own.
  * Pure: no I/O.
@@ -18,7 +18,11 @@
 
 #include "np_saver_proto.h"
 
-#define NP_SAVER_WORKERS 16 /* most requests being worked on at a time */
+/*
+ * Most requests being worked on at a time. It is more than the users of a node,
+ * so that those whose file server is lost leave processes for the others.
+ */
+#define NP_SAVER_WORKERS 128
 /*
  * Most requests in the queue, waiting or being worked on, and most bytes of
  * their texts; of all users, and of one, who gets a share (np_array.h) if that

@@ -121,6 +121,30 @@ T_TEST("and a bounded number of a node")
 	empty(&q);
 }
 
+/* As many users as share a node, whose homes are on another file server. */
+T_TEST("users whose files hang delay no other user")
+{
+	struct np_saver_client *last = who(100);
+	struct np_saver_request *r[101];
+	struct np_saver_queue q = { .first = NULL };
+
+	for (uid_t uid = 0; uid < 100; uid++) {
+		struct np_saver_client *w = who(uid);
+
+		T_CHECK(!add(&q, w, uid, NP_SAVER_SAVE, 1));
+		T_CHECK((r[uid] = np_saver_queue_next(&q)) != NULL);
+		np_saver_client_put(w);
+	}
+	T_CHECK(!add(&q, last, 100, NP_SAVER_SAVE, 1));
+	r[100] = np_saver_queue_next(&q);
+	T_CHECK(r[100] && r[100]->client == last);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(r); i++)
+		if (r[i])
+			np_saver_queue_done(&q, r[i]);
+	empty(&q);
+	np_saver_client_put(last);
+}
+
 /* A store that does not answer has one record of a run waiting, the newest. */
 T_TEST("the newest record of a run is the one that waits")
 {
