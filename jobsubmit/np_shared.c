@@ -18,7 +18,7 @@
 
 /* ---- Changes ---- */
 
-#define MAX_NEW_JOB_USERS 64
+#define USER_BITS 65536
 
 struct np_changes {
 	struct np_change change[NP_CHANGES_MAX];
@@ -26,10 +26,14 @@ struct np_changes {
 	uint64_t order;	 /* of the last change */
 	struct np_owner *owner; /* sorted by id */
 	size_t n_owners;
-	/* Users of missed changes of jobs that are not in owner[]. If the array
-	   is full, there may be more. */
-	uint32_t new_job_user[MAX_NEW_JOB_USERS];
-	size_t n_new_job_users;
+	/*
+	 * Users of missed changes of jobs that are not in owner[], as bits by
+	 * uid modulo USER_BITS; and whether one is root or SlurmUser. A user
+	 * with the same bit as one of them counts as well, but however many
+	 * there are, others do not.
+	 */
+	uint64_t new_job_user[USER_BITS / NP_BITS_WORD];
+	bool new_job_administrator;
 	unsigned n_missed;   /* since np_changes_take_missed() */
 	uint32_t missed_uid; /* user of the first of these */
 };
@@ -82,20 +86,15 @@ static struct np_owner *find_owner(const struct np_changes *changes,
 /* Whether a change of a new job of this owner may have been missed. */
 static bool may_have_missed(const struct np_changes *changes, uint32_t owner)
 {
-	for (size_t i = 0; i < changes->n_new_job_users; i++)
-		if (np_may_change(changes->new_job_user[i], owner))
-			return true;
-	return changes->n_new_job_users == MAX_NEW_JOB_USERS;
+	return changes->new_job_administrator ||
+	       np_bits_test(changes->new_job_user, owner % USER_BITS);
 }
 
 /* Record that a change by uid of a job that is not in owner[] was missed. */
 static void mark_new_job_missed(struct np_changes *changes, uint32_t uid)
 {
-	for (size_t i = 0; i < changes->n_new_job_users; i++)
-		if (changes->new_job_user[i] == uid)
-			return;
-	if (changes->n_new_job_users < MAX_NEW_JOB_USERS)
-		changes->new_job_user[changes->n_new_job_users++] = uid;
+	np_bits_set(changes->new_job_user, uid % USER_BITS);
+	changes->new_job_administrator |= is_administrator(uid);
 }
 
 /* Sort owners by id, and keep one for each. Returns how many there are. */
@@ -354,7 +353,8 @@ struct np_change *np_changes_take(struct np_changes *changes, size_t *n)
 		changes->owner[i].missed = false;
 		changes->owner[i].doubt = 0;
 	}
-	changes->n_new_job_users = 0;
+	memset(changes->new_job_user, 0, sizeof(changes->new_job_user));
+	changes->new_job_administrator = false;
 	memcpy(change, changes->change, changes->n * sizeof(*change));
 	qsort(change, *n, sizeof(*change), by_order);
 	changes->n = changes->bytes = 0;

@@ -245,6 +245,19 @@ T_TEST("one without room stops the updates of that job")
 	}
 }
 
+/* Of jobs that are new, each of another user. */
+T_TEST("many users without room stop no other user's updates")
+{
+	const struct np_sending s = { 9, 0, ALL, SOME_UID };
+	struct np_changes *t = new_table();
+
+	for (uint32_t uid = OTHER_USER; uid < SOME_UID + 1000; uid++)
+		np_changes_mark_missed(t, uid, uid);
+	know(t, SOME_UID);
+	T_CHECK(!np_changes_overtake(t, &s));
+	np_changes_free(t);
+}
+
 T_TEST("a doubtful request is known until the next pass")
 {
 	const struct np_sending job = { 9, 0, ALL, SOME_UID };
