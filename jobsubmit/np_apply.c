@@ -377,6 +377,22 @@ static bool check_job(const struct writer *writer,
 	return unchanged;
 }
 
+/* What a job contains, or one task that is split off its array. */
+static struct np_written make_written(const struct np_job_entry *entry,
+				      uint32_t task, char *ours,
+				      int64_t until_sec)
+{
+	bool is_task = task != NP_CHANGE_ALL;
+
+	return (struct np_written){
+		.id = is_task ? 0 : entry->id,
+		.array = entry->array,
+		.task = is_task ? task : entry->task,
+		.ours = ours,
+		.until_sec = until_sec,
+	};
+}
+
 /* Send an update of a job, or of one task of its array. */
 static enum update_result send_update(struct writer *writer,
 				      const struct np_job_entry *entry,
@@ -386,9 +402,8 @@ static enum update_result send_update(struct writer *writer,
 	struct np_cached_job *cached =
 		np_job_cache_find(writer->cache, entry->id);
 	bool is_task = task != NP_CHANGE_ALL;
-	const struct np_written written = { entry->id, entry->array,
-					    entry->task, update->ours,
-					    until_sec };
+	const struct np_written written =
+		make_written(entry, task, update->ours, until_sec);
 	struct np_sending sending = {
 		.id = is_task ? entry->array : entry->id,
 		.array = entry->array,
@@ -396,7 +411,7 @@ static enum update_result send_update(struct writer *writer,
 		.owner = entry->in->owner,
 		.exc_nodes = update->exc_nodes,
 		.comment = update->comment,
-		.written = is_task ? NULL : &written,
+		.written = &written,
 	};
 	unsigned n_checks = 0;
 	char id_str[32];
@@ -447,29 +462,25 @@ static enum update_result try_update(struct writer *writer,
 }
 
 /*
- * Record in out->written what a job contains. Takes ownership of our_list.
- * Returns 0 or -ENOMEM.
+ * Record in out->written what a job contains, or one task that is split off its
+ * array: even if that is nothing, since it is not what the array contains.
+ * Takes ownership of our_list. Returns 0 or -ENOMEM.
  */
 static int record_written(struct writer *writer,
-			  const struct np_job_entry *entry, char *our_list,
-			  int64_t until_sec)
+			  const struct np_job_entry *entry, uint32_t task,
+			  char *our_list, int64_t until_sec)
 {
 	struct np_applied *out = writer->out;
 
-	if (!our_list && !until_sec)
+	if (!our_list && !until_sec && task == NP_CHANGE_ALL)
 		return 0;
 	if (np_array_grow(&out->written, out->n_written,
 			  sizeof(*out->written))) {
 		free(our_list);
 		return -ENOMEM;
 	}
-	out->written[out->n_written++] = (struct np_written){
-		.id = entry->id,
-		.array = entry->array,
-		.task = entry->task,
-		.ours = our_list,
-		.until_sec = until_sec,
-	};
+	out->written[out->n_written++] =
+		make_written(entry, task, our_list, until_sec);
 	return 0;
 }
 
@@ -484,14 +495,15 @@ static int record_unchanged(struct writer *writer, size_t i)
 	char *our_list;
 
 	if (writer->first_pass[i] == PASS1_HELD)
-		return record_written(writer, entry, NULL,
+		return record_written(writer, entry, NP_CHANGE_ALL, NULL,
 				      writer->jobs->now_sec + HOLD_SEC);
 	if (!entry->in_effect)
 		return 0;
 	our_list = annotation->ours ? strdup(annotation->ours) : NULL;
 	if (annotation->ours && !our_list)
 		return -ENOMEM;
-	return record_written(writer, entry, our_list, annotation->until_sec);
+	return record_written(writer, entry, NP_CHANGE_ALL, our_list,
+			      annotation->until_sec);
 }
 
 /*
@@ -532,7 +544,8 @@ static int write_job(struct writer *writer, size_t i,
 	if (rc >= 0 && result == UPDATE_NEEDLESS) {
 		rc = 1;
 	} else if (rc >= 0 && result != UPDATE_RETRY) {
-		rc = record_written(writer, entry, update.ours, until_sec);
+		rc = record_written(writer, entry, NP_CHANGE_ALL, update.ours,
+				    until_sec);
 		update.ours = NULL;
 	}
 	np_update_clear(&update);
@@ -599,9 +612,14 @@ static int write_tasks(struct writer *writer, size_t i)
 		 */
 		int rc = np_update_make(writer->jobs, i, &task, true, &update);
 
-		all_updated &= rc > 0 &&
-			       try_update(writer, entry, entry->tasks[k], 0,
-					  &update) == UPDATE_WRITTEN;
+		if (rc > 0 && try_update(writer, entry, entry->tasks[k], 0,
+					 &update) == UPDATE_WRITTEN) {
+			rc = record_written(writer, entry, entry->tasks[k],
+					    update.ours, 0);
+			update.ours = NULL;
+		} else if (rc >= 0) {
+			all_updated = false;
+		}
 		np_update_clear(&update);
 		if (rc < 0)
 			return rc;

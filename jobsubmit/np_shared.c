@@ -514,7 +514,8 @@ const struct np_written *np_shared_find_written(const struct np_shared *shared,
 static void record_recent(struct np_shared *shared,
 			  const struct np_written *written)
 {
-	struct np_written *recent = find_recent(shared, written->id);
+	struct np_written *recent =
+		written->id ? find_recent(shared, written->id) : NULL;
 	char *ours = written->ours ? strdup(written->ours) : NULL;
 
 	if (!recent && !np_array_grow(&shared->recent, shared->n_recent,

@@ -63,7 +63,9 @@ struct np_owner {
 
 /* What placement wrote into a pending job; for job_modify. */
 struct np_written {
-	uint32_t id;	      /* first: np_order_u32() */
+	/* First: np_order_u32(). 0: a task that was split off its array, whose
+	   id is not known before the next pass. */
+	uint32_t id;
 	uint32_t array, task; /* as in struct np_job_entry */
 	char *ours;	      /* excluded nodes, a hostlist; NULL: none */
 	int64_t until_sec;    /* begin time; 0: none */
@@ -78,7 +80,7 @@ struct np_sending {
 	const char *exc_nodes, *comment; /* NULL: unchanged */
 	/* Doubtful requests up to this one have not changed the job. */
 	uint64_t checked;
-	/* What the job contains once it is updated; NULL: not recorded. */
+	/* What the job or task contains once it is updated. */
 	const struct np_written *written;
 };
 

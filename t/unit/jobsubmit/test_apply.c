@@ -805,6 +805,58 @@ T_TEST("tasks of an array")
 	}
 }
 
+/* What Slurm gets when a user requests that a task does not run on n15. */
+static void user_excludes_n15(const char *task, char **passed_on)
+{
+	job_desc_msg_t d;
+
+	slurm_init_job_desc_msg(&d);
+	d.job_id_str = (char *)task;
+	some_text(&d.exc_nodes, "n15");
+	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
+	free(*passed_on);
+	*passed_on = strdup(d.exc_nodes);
+	some_text(&d.exc_nodes, NULL);
+}
+
+static char *first_task;
+
+/* As soon as a task has its leaf, and before the pass is over. */
+static void user_changes_the_first_task(void)
+{
+	if (!strcmp(c.log, "10 11 7_0"))
+		user_excludes_n15("7_0", &first_task);
+}
+
+T_TEST("a change right after a task got its leaf keeps the task there")
+{
+	bitstr_t *bits = some_bits(0, 5);
+	slurm_job_info_t *j;
+
+	set_up();
+	first_task = NULL;
+	j = some_job(&c.slurm, 7, "loud");
+	j->array_job_id = 7;
+	j->admin_comment = (char *)"netprof{until=1000060 held=0}";
+	j->eligible_time = 1000060;
+	j->array_bitmap = bits;
+	c.before = user_changes_the_first_task;
+	make_pass(MAX, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10 11 7_0 7_1 7_2"));
+	T_ROW("before the pass is over",
+	      some_same(first_task, "n15,n[0-3,8-15]"));
+	user_excludes_n15("7_0", &first_task);
+	T_ROW("and after it", some_same(first_task, "n15,n[0-3,8-15]"));
+	user_excludes_n15("7_1", &first_task);
+	T_ROW("each its own", some_same(first_task, "n15,n[0-7,12-15]"));
+	user_excludes_n15("7_3", &first_task);
+	T_ROW("one that is still in the array's record",
+	      some_same(first_task, "n15"));
+	free(first_task);
+	some_bits_free(bits);
+	tear_down();
+}
+
 /* What is taken back is the user's again, and our note is gone. */
 T_TEST("a job that is released")
 {
