@@ -130,7 +130,7 @@ static void init(void)
 		np_ctl_error("out of memory: placement is off");
 		return;
 	}
-	np_shared_configure(shared, &settings.conf);
+	np_settings_share(&settings, shared);
 	np_shared_restart(shared);
 	if (start_thread())
 		np_ctl_error("the thread of placement cannot be started: "

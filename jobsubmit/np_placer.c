@@ -242,6 +242,7 @@ static bool adopt_conf(struct np_settings *settings,
 		return false;
 	}
 	settings->conf = conf;
+	settings->valid = true;
 	return true;
 }
 
@@ -290,6 +291,12 @@ bool np_settings_refresh(struct np_settings *settings,
 		replaced = adopt_conf(settings, reading);
 	drop_conf(reading);
 	return replaced;
+}
+
+void np_settings_share(const struct np_settings *settings,
+		       struct np_shared *shared)
+{
+	np_shared_configure(shared, settings->valid ? &settings->conf : NULL);
 }
 
 void np_settings_policy(const struct np_settings *settings,
@@ -931,11 +938,11 @@ static bool read_settings(struct np_placer *placer)
 	off_t size = placer->settings.size;
 
 	if (np_settings_refresh(&placer->settings, &placer->deadlines)) {
-		np_shared_configure(placer->shared, &placer->settings.conf);
+		np_settings_share(&placer->settings, placer->shared);
 		np_store_reader_renew(placer->store);
 	} else if (placer->settings.trouble.text[0]) {
 		/* init() has read the file without the users that it names. */
-		np_shared_configure(placer->shared, &placer->settings.conf);
+		np_settings_share(&placer->settings, placer->shared);
 	}
 	return before.tv_sec != placer->settings.changed.tv_sec ||
 	       before.tv_nsec != placer->settings.changed.tv_nsec ||

@@ -108,6 +108,7 @@ int np_controller_refresh(struct np_controller *controller, double now_sec,
 struct np_settings {
 	struct np_conf conf;	  /* of the last valid file; before, placement
 				   * is off */
+	bool valid;		  /* there was a valid file */
 	struct np_err trouble;	  /* error in the current file, or "" */
 	bool read;		  /* the file was read at least once */
 	struct timespec changed;  /* modification time of the file read last */
@@ -135,6 +136,10 @@ void np_settings_free(struct np_settings *settings);
  */
 bool np_settings_refresh(struct np_settings *settings,
 			 const struct np_deadlines *deadlines);
+
+/* Give the settings to the callbacks. */
+void np_settings_share(const struct np_settings *settings,
+		       struct np_shared *shared);
 
 /* Derive the policy of decisions from the settings. */
 void np_settings_policy(const struct np_settings *settings,

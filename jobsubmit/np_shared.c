@@ -421,6 +421,7 @@ int np_shared_new(const struct np_conf *conf, struct np_shared **out)
 	pthread_cond_init(&shared->cond, NULL);
 	shared->admitted_sec = -NP_SHARED_IN_FLIGHT_SEC;
 	shared->conf = *conf;
+	shared->has_conf = true;
 	*out = shared;
 	return 0;
 }
@@ -428,7 +429,11 @@ int np_shared_new(const struct np_conf *conf, struct np_shared **out)
 void np_shared_configure(struct np_shared *shared, const struct np_conf *conf)
 {
 	pthread_mutex_lock(&shared->lock);
-	shared->conf = *conf;
+	shared->has_conf = conf != NULL;
+	if (conf)
+		shared->conf = *conf;
+	else
+		np_conf_init(&shared->conf);
 	pthread_mutex_unlock(&shared->lock);
 }
 
@@ -1343,7 +1348,9 @@ static void submit_without_decision(struct submission *submission,
 /*
  * Set submission->app and submission->mode. Returns whether the job matters to
  * placement. A job in a partition with mode off does if placement is on in
- * another one: it loads the network once it runs, so its name is annotated.
+ * another one: it loads the network once it runs, so its name is annotated. So
+ * is that of a job that is submitted before there are settings: once there are,
+ * the thread decides about it, and its name is known from nowhere else.
  */
 static bool is_relevant(struct submission *submission)
 {
@@ -1360,7 +1367,8 @@ static bool is_relevant(struct submission *submission)
 	}
 	submission->mode = np_place_conf_mode(conf, partition);
 	/* Jobs of scrontab cannot be updated later. */
-	if ((submission->mode == NP_MODE_OFF && !np_place_conf_enabled(conf)) ||
+	if ((submission->mode == NP_MODE_OFF && !np_place_conf_enabled(conf) &&
+	     submission->shared->has_conf) ||
 	    submission->desc->bitflags & CRON_JOB)
 		return false;
 	submission->has_name = np_submit_app(submission->desc, submission->app);

@@ -177,7 +177,8 @@ struct np_shared {
 	   decision, or its updates are incomplete. Submissions that others may
 	   have to avoid are held meanwhile. */
 	bool busy;
-	struct np_conf conf;
+	struct np_conf conf; /* until has_conf, the defaults: placement is off */
+	bool has_conf;	     /* netprof.conf could be read, and was valid */
 	/* The current decision; NULL: none yet, or it was withdrawn. */
 	struct np_decision *decision;
 	struct np_written *written; /* by id */
@@ -204,7 +205,7 @@ int np_shared_new(const struct np_conf *conf, struct np_shared **out);
 /* For tests; slurmctld's own lives as long as the process. NULL is allowed. */
 void np_shared_free(struct np_shared *shared);
 
-/* Replace the settings. */
+/* Replace the settings; NULL: netprof.conf has not been usable so far. */
 void np_shared_configure(struct np_shared *shared, const struct np_conf *conf);
 
 /*

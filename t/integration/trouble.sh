@@ -228,11 +228,16 @@ pending_from_a_node() {
 		--wrap 'sleep 1'
 }
 
-jobs_are_apart() {
+two_pending_from_a_node() {
 	BLOCK=$(block)
+	wait_for state_is "$BLOCK" RUNNING
 	JOBS=("$(pending_from_a_node)" "$(pending_from_a_node)")
+}
+
+are_apart() {
 	wait_for is_restricted "${JOBS[1]}"
 	cancel -u alice
+	wait_for nothing_left
 }
 
 test_decisions_are_made_while_netprof_conf_hangs() {
@@ -250,16 +255,18 @@ test_decisions_are_made_while_netprof_conf_hangs() {
 	slack
 	is conf hang
 	wait_for [ -e "$STATE/conf.waiting" ]
-	jobs_are_apart
-	wait_for nothing_left
+	two_pending_from_a_node
+	are_apart
 	# Without it, jobs run as if netprof were absent.
 	cluster restart-ctl
 	wait_for said "its file system does not answer"
 	wait_for all_registered
 	JOBS=("$(pending_from_a_node)")
 	wait_for all_done "${JOBS[@]}"
+	two_pending_from_a_node
 	is conf ok
 	wait_for said "in control"
+	are_apart # although there were no settings when they were submitted
 	known fft
 }
 

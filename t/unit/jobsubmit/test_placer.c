@@ -435,10 +435,12 @@ T_TEST("a user that does not exist leaves placement off from the start")
 	sh("echo 'TrustedUsers=no-such-user' >>netprof.conf;"
 	   " touch -d '1 minute ago' netprof.conf");
 	look();
-	T_CHECK(w.shared->conf.place.mode == NP_MODE_OFF);
+	T_CHECK(w.shared->conf.place.mode == NP_MODE_OFF &&
+		!w.shared->has_conf);
 	sh("sed -i '/Trusted/d' netprof.conf;"
 	   " touch -d '2 minutes ago' netprof.conf");
 	look();
-	T_CHECK(w.shared->conf.place.mode == NP_MODE_ENFORCE);
+	T_CHECK(w.shared->conf.place.mode == NP_MODE_ENFORCE &&
+		w.shared->has_conf);
 	stop();
 }

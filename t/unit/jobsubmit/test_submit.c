@@ -130,6 +130,35 @@ T_TEST("a list too long for an annotation is not put into one at the start")
 	tear_down(&s);
 }
 
+/* Only the submission says which application it is. */
+T_TEST("a job submitted before there are settings is placed later")
+{
+	char *env[] = { (char *)"NETPROF_APP=soft" };
+	struct np_placement *placement;
+	struct stage s;
+	job_desc_msg_t d;
+
+	set_up(&s, LEAF0 | EMPTY);
+	np_shared_configure(s.shared, NULL);
+	some_desc(&d, "x");
+	some_text(&d.partition, "batch");
+	np_submit(s.shared, &d, SOME_NOW, true);
+	T_ROW("one without a name is left alone", !d.admin_comment);
+	d.environment = env;
+	d.env_size = 1;
+	np_submit(s.shared, &d, SOME_NOW, true);
+	T_CHECK(!d.exc_nodes && !d.begin_time &&
+		some_same(d.admin_comment, "netprof{app=soft}"));
+	some_job(&s.slurm, 2, "x")->admin_comment = d.admin_comment;
+	T_CHECK(!some_jobs(&s.slurm, NULL, NULL, 0, &s.jobs));
+	placement = some_decision(&s.jobs);
+	T_CHECK(s.jobs.n_jobs == 2 && s.jobs.job[1].managed &&
+		np_outcome_of(placement, 1)->action == NP_ACT_RESTRICT);
+	np_placement_free(placement);
+	some_desc_free(&d);
+	tear_down(&s);
+}
+
 static void exclusive(job_desc_msg_t *d)
 {
 	d->shared = JOB_SHARED_NONE;
