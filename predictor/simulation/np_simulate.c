@@ -99,29 +99,6 @@ struct slot {
 	uint16_t *cpus; /* free on each node; NULL: nodes are not shared */
 };
 
-/* What a job needs in the plan: enough nodes, for long enough. */
-struct need {
-	const uint64_t *candidates; /* bitmap of the nodes that it may use */
-	uint32_t nodes;
-	uint16_t cpus; /* on each node; all of them: the node must be idle */
-	uint32_t sec;
-};
-
-struct plan {
-	size_t n_nodes, words;
-	uint16_t node_cpus; /* of each node */
-	bool shared;	    /* nodes may be shared */
-	struct slot *slot;
-	size_t n, capacity; /* slots in use; slots with memory */
-	uint64_t *mask;	    /* nodes that plan_find() found; scratch */
-	uint64_t *saved;    /* scratch */
-	/* Scratch: some nodes, by the words of a bitmap. */
-	struct part {
-		uint64_t bits;
-		uint32_t word, n; /* n: number of bits */
-	} * part;
-};
-
 struct sim;
 
 /* Jobs in an order. */
@@ -173,7 +150,16 @@ struct sim {
 	/* Lists of the jobs that depend on each job. */
 	uint32_t *followers, *next_follower;
 	struct leaf_jobs *leaf_jobs; /* per leaf */
-	struct plan plan;
+	/* The plan of this backfill pass. */
+	struct slot *slot;
+	size_t n_slots, slot_room; /* slots in use; slots with memory */
+	uint64_t *found;	   /* nodes that plan_find() found; scratch */
+	uint64_t *saved;	   /* scratch */
+	/* Scratch: some nodes, by the words of a bitmap. */
+	struct part {
+		uint64_t bits;
+		uint32_t word, n; /* n: number of bits */
+	} * part;
 	/* The latest jobs that this backfill pass found unable to start now,
 	   and when they can. */
 	struct start_time {
@@ -1550,17 +1536,21 @@ static bool too_few_free(const struct sim *sim, const struct np_sim_job *spec)
 		       sim->partition_idle[spec->partition] < spec->nodes;
 }
 
-/* Keep only those nodes in mask[] that have enough free CPUs for a job. */
+/*
+ * Keep only those nodes in mask[] that have enough free CPUs for a job. idle,
+ * cpus: what is free, now or in a slot of the plan.
+ */
 static void mask_free_nodes(const struct sim *sim,
-			    const struct np_sim_job *spec, uint64_t *mask)
+			    const struct np_sim_job *spec, const uint64_t *idle,
+			    const uint16_t *cpus, uint64_t *mask)
 {
 	if (!shares_nodes(sim, spec)) {
 		for (size_t k = 0; k < sim->words; k++)
-			mask[k] &= sim->idle[k];
+			mask[k] &= idle[k];
 		return;
 	}
 	NP_BITS_EACH(i, mask, sim->words)
-		if (sim->cpus[i] < spec->cpus)
+		if (cpus[i] < spec->cpus)
 			np_bits_clear(mask, i);
 }
 
@@ -1574,7 +1564,7 @@ static int try_start(struct sim *sim, uint32_t job, bool blocked)
 	find_candidates(sim, job);
 	for (size_t k = 0; blocked && k < sim->words; k++)
 		sim->mask[k] &= ~sim->blocked[k];
-	mask_free_nodes(sim, spec, sim->mask);
+	mask_free_nodes(sim, spec, sim->idle, sim->cpus, sim->mask);
 	if (np_bits_count(sim->mask, sim->words) < spec->nodes)
 		return 0;
 	select_nodes(sim, sim->mask, spec->nodes);
@@ -1631,109 +1621,78 @@ static int main_pass(struct sim *sim)
 
 /* ---- The plan of a backfill pass ---- */
 
-/* Returns 0 or -ENOMEM; plan_free() in either case. */
-static int plan_init(struct plan *plan, size_t n_nodes, uint32_t node_cpus,
-		     bool shared)
-{
-	*plan = (struct plan){
-		.n_nodes = n_nodes,
-		.words = np_bits_words(n_nodes),
-		.node_cpus = (uint16_t)node_cpus,
-		.shared = shared,
-	};
-	plan->mask = calloc(2 * plan->words + 1, sizeof(*plan->mask));
-	plan->part = malloc((plan->words + 1) * sizeof(*plan->part));
-	if (!plan->mask || !plan->part)
-		return -ENOMEM;
-	plan->saved = plan->mask + plan->words;
-	return 0;
-}
-
-static void plan_free(struct plan *plan)
-{
-	for (size_t i = 0; i < plan->capacity; i++) {
-		free(plan->slot[i].idle);
-		free(plan->slot[i].cpus);
-	}
-	free(plan->slot);
-	free(plan->mask);
-	free(plan->part);
-}
-
 /* Make sure that there is a slot with memory after those in use. */
-static int add_slot(struct plan *plan)
+static int add_slot(struct sim *sim)
 {
 	struct slot slot = { .from_sec = 0 };
 
-	if (plan->n < plan->capacity)
+	if (sim->n_slots < sim->slot_room)
 		return 0;
-	if (np_array_grow(&plan->slot, plan->capacity, sizeof(slot)))
+	if (np_array_grow(&sim->slot, sim->slot_room, sizeof(slot)))
 		return -ENOMEM;
-	slot.idle = malloc(plan->words * sizeof(*slot.idle));
-	slot.cpus = plan->shared ? malloc(plan->n_nodes * sizeof(*slot.cpus)) :
-				   NULL;
-	if (!slot.idle || (plan->shared && !slot.cpus)) {
+	slot.idle = malloc(sim->words * sizeof(*slot.idle));
+	slot.cpus = sim->shared ?
+			    malloc(sim->leaves->n_nodes * sizeof(*slot.cpus)) :
+			    NULL;
+	if (!slot.idle || (sim->shared && !slot.cpus)) {
 		free(slot.idle);
 		free(slot.cpus);
 		return -ENOMEM;
 	}
-	plan->slot[plan->capacity++] = slot;
+	sim->slot[sim->slot_room++] = slot;
 	return 0;
 }
 
 /* Set a slot to a time and what is free from then on. */
-static void fill_slot(const struct plan *plan, struct slot *slot,
+static void fill_slot(const struct sim *sim, struct slot *slot,
 		      int64_t from_sec, const uint64_t *idle,
 		      const uint16_t *cpus, uint32_t idle_nodes)
 {
 	slot->from_sec = from_sec;
 	slot->idle_nodes = idle_nodes;
 	slot->shrinks = false;
-	memcpy(slot->idle, idle, plan->words * sizeof(*idle));
-	if (plan->shared)
-		memcpy(slot->cpus, cpus, plan->n_nodes * sizeof(*cpus));
+	memcpy(slot->idle, idle, sim->words * sizeof(*idle));
+	if (sim->shared)
+		memcpy(slot->cpus, cpus, sim->leaves->n_nodes * sizeof(*cpus));
 }
 
-/*
- * Begin a plan with one slot; cpus: NULL if nodes are not shared. 0 or -ENOMEM.
- */
-static int plan_begin(struct plan *plan, int64_t now_sec, const uint64_t *idle,
-		      const uint16_t *cpus)
+/* Begin a plan with one slot: what is free now. 0 or -ENOMEM. */
+static int plan_begin(struct sim *sim)
 {
-	plan->n = 0;
-	if (add_slot(plan))
+	sim->n_slots = 0;
+	if (add_slot(sim))
 		return -ENOMEM;
-	fill_slot(plan, &plan->slot[plan->n++], now_sec, idle, cpus,
-		  (uint32_t)np_bits_count(idle, plan->words));
+	fill_slot(sim, &sim->slot[sim->n_slots++], sim->now, sim->idle,
+		  sim->cpus, (uint32_t)np_bits_count(sim->idle, sim->words));
 	return 0;
 }
 
 /* Divide slot i at a time within it; i + 1 is the second part. */
-static int split_slot(struct plan *plan, size_t i, int64_t at_sec)
+static int split_slot(struct sim *sim, size_t i, int64_t at_sec)
 {
 	struct slot slot;
 
-	if (add_slot(plan))
+	if (add_slot(sim))
 		return -ENOMEM;
-	slot = plan->slot[plan->n];
-	memmove(plan->slot + i + 2, plan->slot + i + 1,
-		(plan->n - i - 1) * sizeof(slot));
-	plan->n++;
-	fill_slot(plan, &slot, at_sec, plan->slot[i].idle, plan->slot[i].cpus,
-		  plan->slot[i].idle_nodes);
-	plan->slot[i + 1] = slot;
+	slot = sim->slot[sim->n_slots];
+	memmove(sim->slot + i + 2, sim->slot + i + 1,
+		(sim->n_slots - i - 1) * sizeof(slot));
+	sim->n_slots++;
+	fill_slot(sim, &slot, at_sec, sim->slot[i].idle, sim->slot[i].cpus,
+		  sim->slot[i].idle_nodes);
+	sim->slot[i + 1] = slot;
 	return 0;
 }
 
 /* Index of the slot that contains a time. */
-static size_t slot_at(const struct plan *plan, int64_t sec)
+static size_t slot_at(const struct sim *sim, int64_t sec)
 {
-	size_t low = 0, high = plan->n;
+	size_t low = 0, high = sim->n_slots;
 
 	while (high - low > 1) {
 		size_t middle = (low + high) / 2;
 
-		if (plan->slot[middle].from_sec <= sec)
+		if (sim->slot[middle].from_sec <= sec)
 			low = middle;
 		else
 			high = middle;
@@ -1742,90 +1701,91 @@ static size_t slot_at(const struct plan *plan, int64_t sec)
 }
 
 /* Nodes become free in one slot. */
-static void release_nodes(const struct plan *plan, struct slot *slot,
-			  const uint32_t *pos, size_t n, uint16_t cpus)
+static void release_nodes(const struct sim *sim, struct slot *slot,
+			  const struct running *run)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (plan->shared) {
-			uint16_t *left = &slot->cpus[pos[i]];
+	for (size_t i = 0; i < run->n_nodes; i++) {
+		if (sim->shared) {
+			uint16_t *left = &slot->cpus[run->pos[i]];
 
-			*left = (uint16_t)(*left + cpus);
-			if (*left < plan->node_cpus)
+			*left = (uint16_t)(*left + run->cpus);
+			if (*left < sim->input->cluster->cpus)
 				continue;
 		}
-		np_bits_set(slot->idle, pos[i]);
+		np_bits_set(slot->idle, run->pos[i]);
 		slot->idle_nodes++;
 	}
 }
 
 /*
- * Reserve shared nodes in one slot. Reservations are rounded to bf_resolution,
- * so some of the nodes may be in use by jobs that have not ended in that slot.
+ * Reserve the nodes in sim->chosen in one slot, where nodes are shared.
+ * Reservations are rounded to bf_resolution, so some of the nodes may be in use
+ * by jobs that have not ended in that slot.
  */
-static void reserve_nodes(struct slot *slot, const uint32_t *pos, size_t n,
+static void reserve_nodes(const struct sim *sim, struct slot *slot,
 			  uint16_t cpus)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint16_t *left = &slot->cpus[pos[i]];
+	for (size_t i = 0; i < sim->n_chosen; i++) {
+		uint32_t pos = sim->chosen[i];
+		uint16_t *left = &slot->cpus[pos];
 
 		*left = (uint16_t)(*left > cpus ? *left - cpus : 0);
-		slot->idle_nodes -= np_bits_test(slot->idle, pos[i]);
-		np_bits_clear(slot->idle, pos[i]);
+		slot->idle_nodes -= np_bits_test(slot->idle, pos);
+		np_bits_clear(slot->idle, pos);
 	}
 }
 
 /*
  * Nodes become free at a time that is not before the last slot. 0 or -ENOMEM.
  */
-static int plan_release(struct plan *plan, int64_t at_sec, const uint32_t *pos,
-			size_t n, uint16_t cpus)
+static int plan_release(struct sim *sim, int64_t at_sec,
+			const struct running *run)
 {
-	if (plan->slot[plan->n - 1].from_sec < at_sec &&
-	    split_slot(plan, plan->n - 1, at_sec))
+	if (sim->slot[sim->n_slots - 1].from_sec < at_sec &&
+	    split_slot(sim, sim->n_slots - 1, at_sec))
 		return -ENOMEM;
-	release_nodes(plan, &plan->slot[plan->n - 1], pos, n, cpus);
+	release_nodes(sim, &sim->slot[sim->n_slots - 1], run);
 	return 0;
 }
 
-/* Collect nodes in plan->part, by the words of a bitmap. Returns how many. */
-static size_t make_parts(struct plan *plan, const uint32_t *pos, size_t n)
+/* Collect sim->chosen in sim->part, by the words of a bitmap; how many. */
+static size_t make_parts(struct sim *sim)
 {
-	size_t low = plan->words, high = 0, n_parts = 0;
+	size_t low = sim->words, high = 0, n_parts = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		size_t k = pos[i] / NP_BITS_WORD;
+	for (size_t i = 0; i < sim->n_chosen; i++) {
+		size_t k = sim->chosen[i] / NP_BITS_WORD;
 
 		low = k < low ? k : low;
 		high = k > high ? k : high;
 	}
 	for (size_t k = low; k <= high; k++)
-		plan->mask[k] = 0;
-	for (size_t i = 0; i < n; i++)
-		np_bits_set(plan->mask, pos[i]);
+		sim->found[k] = 0;
+	for (size_t i = 0; i < sim->n_chosen; i++)
+		np_bits_set(sim->found, sim->chosen[i]);
 	for (size_t k = low; k <= high; k++)
-		if (plan->mask[k])
-			plan->part[n_parts++] = (struct part){
-				.bits = plan->mask[k],
+		if (sim->found[k])
+			sim->part[n_parts++] = (struct part){
+				.bits = sim->found[k],
 				.word = (uint32_t)k,
-				.n = np_bits_popcount(plan->mask[k]),
+				.n = np_bits_popcount(sim->found[k]),
 			};
 	return n_parts;
 }
 
 /*
- * Reserve whole nodes in the slots first to end - 1. As a plan has many slots,
- * this is done by words.
+ * Reserve all of the nodes in sim->chosen in the slots first to end - 1. As a
+ * plan has many slots, this is done by words.
  */
-static void reserve_whole(struct plan *plan, size_t first, size_t end,
-			  const uint32_t *pos, size_t n)
+static void reserve_whole(struct sim *sim, size_t first, size_t end)
 {
-	size_t n_parts = make_parts(plan, pos, n);
+	size_t n_parts = make_parts(sim);
 
 	for (; first < end; first++) {
-		struct slot *slot = &plan->slot[first];
+		struct slot *slot = &sim->slot[first];
 
 		for (size_t i = 0; i < n_parts; i++) {
-			const struct part *part = &plan->part[i];
+			const struct part *part = &sim->part[i];
 			uint64_t idle = slot->idle[part->word] & part->bits;
 
 			/* Usually all of them are idle. */
@@ -1837,108 +1797,93 @@ static void reserve_whole(struct plan *plan, size_t first, size_t end,
 	}
 }
 
-/* Reserve nodes from from_sec to to_sec. 0 or -ENOMEM. */
-static int plan_reserve(struct plan *plan, int64_t from_sec, int64_t to_sec,
-			const uint32_t *pos, size_t n, uint16_t cpus)
+/* Reserve the nodes in sim->chosen from from_sec to to_sec. 0 or -ENOMEM. */
+static int plan_reserve(struct sim *sim, int64_t from_sec, int64_t to_sec,
+			uint16_t cpus)
 {
-	size_t first = slot_at(plan, from_sec), end;
+	size_t first = slot_at(sim, from_sec), end;
 
-	if (plan->slot[first].from_sec < from_sec) {
-		if (split_slot(plan, first, from_sec))
+	if (sim->slot[first].from_sec < from_sec) {
+		if (split_slot(sim, first, from_sec))
 			return -ENOMEM;
 		first++;
 	}
-	plan->slot[first].shrinks = true;
-	end = slot_at(plan, to_sec);
-	if (plan->slot[end].from_sec < to_sec) {
-		if (split_slot(plan, end, to_sec))
+	sim->slot[first].shrinks = true;
+	end = slot_at(sim, to_sec);
+	if (sim->slot[end].from_sec < to_sec) {
+		if (split_slot(sim, end, to_sec))
 			return -ENOMEM;
 		end++;
 	}
-	if (!plan->shared)
-		reserve_whole(plan, first, end, pos, n);
-	for (; plan->shared && first < end; first++)
-		reserve_nodes(&plan->slot[first], pos, n, cpus);
+	if (!sim->shared)
+		reserve_whole(sim, first, end);
+	for (; sim->shared && first < end; first++)
+		reserve_nodes(sim, &sim->slot[first], cpus);
 	return 0;
-}
-
-/* Whether a job needs nodes that are entirely free. */
-static bool needs_whole_nodes(const struct plan *plan, const struct need *need)
-{
-	return !plan->shared || need->cpus == plan->node_cpus;
-}
-
-/* Keep only those nodes in mask[] that have enough free CPUs in a slot. */
-static void mask_free_in_slot(const struct plan *plan, const struct slot *slot,
-			      const struct need *need, uint64_t *mask)
-{
-	if (needs_whole_nodes(plan, need)) {
-		for (size_t k = 0; k < plan->words; k++)
-			mask[k] &= slot->idle[k];
-		return;
-	}
-	NP_BITS_EACH(i, mask, plan->words)
-		if (slot->cpus[i] < need->cpus)
-			np_bits_clear(mask, i);
 }
 
 /*
  * Quick test: index of the first slot from i to end_sec in which certainly too
- * few nodes are free; plan->n: none. Nodes that are shared are not counted.
+ * few nodes are free; sim->n_slots: none. Nodes that are shared are not
+ * counted.
  */
-static size_t first_obstacle(const struct plan *plan, size_t i, int64_t end_sec,
-			     const struct need *need)
+static size_t first_obstacle(const struct sim *sim, size_t i, int64_t end_sec,
+			     const struct np_sim_job *spec)
 {
-	for (; i < plan->n && plan->slot[i].from_sec < end_sec; i++)
-		if (needs_whole_nodes(plan, need) &&
-		    plan->slot[i].idle_nodes < need->nodes)
+	if (shares_nodes(sim, spec))
+		return sim->n_slots;
+	for (; i < sim->n_slots && sim->slot[i].from_sec < end_sec; i++)
+		if (sim->slot[i].idle_nodes < spec->nodes)
 			return i;
-	return plan->n;
+	return sim->n_slots;
 }
 
-/* Whether plan->mask has enough nodes; most jobs need few of them. */
-static bool mask_has_enough(const struct plan *plan, const struct need *need)
+/* Whether sim->found has enough nodes; most jobs need few of them. */
+static bool mask_has_enough(const struct sim *sim,
+			    const struct np_sim_job *spec)
 {
 	size_t n = 0;
 
-	for (size_t k = 0; k < plan->words && n < need->nodes; k++)
-		if (plan->mask[k]) /* mostly few nodes are free */
-			n += np_bits_popcount(plan->mask[k]);
-	return n >= need->nodes;
+	for (size_t k = 0; k < sim->words && n < spec->nodes; k++)
+		if (sim->found[k]) /* mostly few nodes are free */
+			n += np_bits_popcount(sim->found[k]);
+	return n >= spec->nodes;
 }
 
 /*
- * Set plan->mask to the candidates that are free from slot i to end_sec.
- * Returns the slot with which they become too few; plan->n: they are enough.
- * Unless a reservation begins in it, a slot has all free nodes of the one
- * before, and need not be checked.
+ * Set sim->found to the candidates, which are in sim->mask (find_candidates()),
+ * that are free from slot i to end_sec. Returns the slot with which they become
+ * too few; sim->n_slots: they are enough. Unless a reservation begins in it, a
+ * slot has all free nodes of the one before, and need not be checked.
  */
-static size_t mask_window(struct plan *plan, size_t i, int64_t end_sec,
-			  const struct need *need)
+static size_t mask_window(struct sim *sim, size_t i, int64_t end_sec,
+			  const struct np_sim_job *spec)
 {
 	size_t first = i;
 
-	memcpy(plan->mask, need->candidates, plan->words * sizeof(*plan->mask));
-	for (; i < plan->n && plan->slot[i].from_sec < end_sec; i++) {
-		if (i > first && !plan->slot[i].shrinks)
+	memcpy(sim->found, sim->mask, sim->words * sizeof(*sim->found));
+	for (; i < sim->n_slots && sim->slot[i].from_sec < end_sec; i++) {
+		if (i > first && !sim->slot[i].shrinks)
 			continue;
-		mask_free_in_slot(plan, &plan->slot[i], need, plan->mask);
-		if (!mask_has_enough(plan, need))
+		mask_free_nodes(sim, spec, sim->slot[i].idle, sim->slot[i].cpus,
+				sim->found);
+		if (!mask_has_enough(sim, spec))
 			return i;
 	}
-	return plan->n;
+	return sim->n_slots;
 }
 
 /*
- * Set plan->mask to those nodes of plan->saved that are free in slot i. Returns
+ * Set sim->found to those nodes of sim->saved that are free in slot i. Returns
  * whether they are enough.
  */
-static bool has_enough_in_slot(struct plan *plan, size_t i,
-			       const struct need *need)
+static bool has_enough_in_slot(struct sim *sim, size_t i,
+			       const struct np_sim_job *spec)
 {
-	memcpy(plan->mask, plan->saved, plan->words * sizeof(*plan->mask));
-	mask_free_in_slot(plan, &plan->slot[i], need, plan->mask);
-	return mask_has_enough(plan, need);
+	memcpy(sim->found, sim->saved, sim->words * sizeof(*sim->found));
+	mask_free_nodes(sim, spec, sim->slot[i].idle, sim->slot[i].cpus,
+			sim->found);
+	return mask_has_enough(sim, spec);
 }
 
 /*
@@ -1946,25 +1891,25 @@ static bool has_enough_in_slot(struct plan *plan, size_t i,
  * from which enough nodes are free up to slot last, or last + 1: a window that
  * begins earlier contains slots that together have too few.
  */
-static size_t next_window(struct plan *plan, size_t last,
-			  const struct need *need)
+static size_t next_window(struct sim *sim, size_t last,
+			  const struct np_sim_job *spec)
 {
-	size_t good = last + 1, bad, bytes = plan->words * sizeof(*plan->mask);
+	size_t good = last + 1, bad, bytes = sim->words * sizeof(*sim->found);
 
-	memcpy(plan->saved, need->candidates, bytes);
+	memcpy(sim->saved, sim->mask, bytes);
 	do {
 		/* From slot bad to good - 1, free nodes only increase. */
-		for (bad = good - 1; bad && !plan->slot[bad].shrinks;)
+		for (bad = good - 1; bad && !sim->slot[bad].shrinks;)
 			bad--;
-		if (!has_enough_in_slot(plan, bad, need))
+		if (!has_enough_in_slot(sim, bad, spec))
 			break;
-		memcpy(plan->saved, plan->mask, bytes);
+		memcpy(sim->saved, sim->found, bytes);
 		good = bad;
 	} while (good);
 	while (good - bad > 1) {
 		size_t middle = (bad + good) / 2;
 
-		if (has_enough_in_slot(plan, middle, need))
+		if (has_enough_in_slot(sim, middle, spec))
 			good = middle;
 		else
 			bad = middle;
@@ -1973,31 +1918,32 @@ static size_t next_window(struct plan *plan, size_t last,
 }
 
 /*
- * Find the earliest time, from from_sec to last_sec, at which a demand can be
- * met. plan->mask is then all nodes that meet it. -1: there is none.
+ * Find the earliest time, from from_sec to last_sec, at which enough of the
+ * candidates are free for a job. sim->found is then all of these. -1: there is
+ * none.
  */
-static int64_t plan_find(struct plan *plan, const struct need *need,
+static int64_t plan_find(struct sim *sim, const struct np_sim_job *spec,
 			 int64_t from_sec, int64_t last_sec)
 {
-	size_t i = slot_at(plan, from_sec);
+	size_t i = slot_at(sim, from_sec);
 
-	while (i < plan->n) {
-		int64_t start_sec = plan->slot[i].from_sec > from_sec ?
-					    plan->slot[i].from_sec :
+	while (i < sim->n_slots) {
+		int64_t start_sec = sim->slot[i].from_sec > from_sec ?
+					    sim->slot[i].from_sec :
 					    from_sec;
 		size_t bad;
 
 		if (start_sec > last_sec)
 			return -1;
-		bad = first_obstacle(plan, i, start_sec + need->sec, need);
-		if (bad < plan->n) {
+		bad = first_obstacle(sim, i, start_sec + spec->limit_sec, spec);
+		if (bad < sim->n_slots) {
 			i = bad + 1;
 			continue;
 		}
-		bad = mask_window(plan, i, start_sec + need->sec, need);
-		if (bad == plan->n)
+		bad = mask_window(sim, i, start_sec + spec->limit_sec, spec);
+		if (bad == sim->n_slots)
 			return start_sec;
-		i = next_window(plan, bad, need);
+		i = next_window(sim, bad, spec);
 	}
 	return -1;
 }
@@ -2028,7 +1974,7 @@ static size_t last_candidate(const struct sim *sim)
 static int make_plan(struct sim *sim)
 {
 	int64_t end_sec = sim->now + sim->input->scheduler->bf_window_sec;
-	int rc = plan_begin(&sim->plan, sim->now, sim->idle, sim->cpus);
+	int rc = plan_begin(sim);
 
 	for (size_t i = 0; !rc && i < sim->expected.n; i++) {
 		const struct running *run = sim->running[sim->expected.at[i]];
@@ -2036,9 +1982,8 @@ static int make_plan(struct sim *sim)
 
 		if (sec > end_sec)
 			break;
-		rc = plan_release(&sim->plan,
-				  sec > sim->now ? sec : sim->now + 1, run->pos,
-				  run->n_nodes, run->cpus);
+		rc = plan_release(sim, sec > sim->now ? sec : sim->now + 1,
+				  run);
 	}
 	return rc;
 }
@@ -2058,8 +2003,8 @@ static int reserve_chosen(struct sim *sim, const struct np_sim_job *spec,
 	int64_t from = round_down(start_sec, step);
 	int64_t to = round_down(start_sec + spec->limit_sec + step - 1, step);
 
-	return plan_reserve(&sim->plan, from > sim->now ? from : sim->now, to,
-			    sim->chosen, spec->nodes, cpus_of(sim, spec));
+	return plan_reserve(sim, from > sim->now ? from : sim->now, to,
+			    cpus_of(sim, spec));
 }
 
 /*
@@ -2085,29 +2030,17 @@ static int64_t earliest_sec(const struct sim *sim,
 	return sec;
 }
 
-/* What a job needs. The candidates are in sim->mask, see find_candidates(). */
-static struct need need_of(const struct sim *sim, const struct np_sim_job *spec)
-{
-	return (struct need){
-		.candidates = sim->mask,
-		.nodes = spec->nodes,
-		.cpus = cpus_of(sim, spec),
-		.sec = spec->limit_sec,
-	};
-}
-
 /* When a job can start; INT64_MAX: not within the window. */
 static int64_t find_start(struct sim *sim, uint32_t job)
 {
 	int64_t end_sec = sim->now + sim->input->scheduler->bf_window_sec, at;
 	const struct np_sim_job *spec = &sim->job[job];
-	struct need need = need_of(sim, spec);
 
 	at = earliest_sec(sim, spec);
 	if (at > end_sec)
 		return INT64_MAX;
 	find_candidates(sim, job);
-	at = plan_find(&sim->plan, &need, at, end_sec);
+	at = plan_find(sim, spec, at, end_sec);
 	if (at < 0)
 		at = INT64_MAX;
 	if (at > sim->now && !(sim->hold && sim->hold[job]))
@@ -2125,7 +2058,7 @@ static int backfill(struct sim *sim, uint32_t job, size_t *started)
 
 	if (at == INT64_MAX)
 		return 0;
-	select_nodes(sim, sim->plan.mask, spec->nodes);
+	select_nodes(sim, sim->found, spec->nodes);
 	rc = reserve_chosen(
 		sim, spec, at,
 		at == sim->now ? 1 : sim->input->scheduler->bf_resolution_sec);
@@ -2139,16 +2072,14 @@ static int backfill(struct sim *sim, uint32_t job, size_t *started)
 static bool may_start(struct sim *sim, uint32_t job)
 {
 	const struct np_sim_job *spec = &sim->job[job];
-	const struct need need = need_of(sim, spec);
 	int64_t end_sec = sim->now + spec->limit_sec;
-	struct plan *plan = &sim->plan;
 
 	if (is_held(sim, job) || too_few_free(sim, spec) ||
 	    earliest_sec(sim, spec) > sim->now ||
-	    first_obstacle(plan, 0, end_sec, &need) < plan->n)
+	    first_obstacle(sim, 0, end_sec, spec) < sim->n_slots)
 		return false;
 	find_candidates(sim, job);
-	return mask_window(plan, 0, end_sec, &need) == plan->n;
+	return mask_window(sim, 0, end_sec, spec) == sim->n_slots;
 }
 
 /* Index of the first job from i on that may start in this pass; last: none. */
@@ -2408,7 +2339,7 @@ static int make_nodes(struct sim *sim)
 	uint64_t *sets;
 
 	sim->words = np_bits_words(n);
-	sets = calloc((3 + cluster->n_partitions) * sim->words, sizeof(*sets));
+	sets = calloc((5 + cluster->n_partitions) * sim->words, sizeof(*sets));
 	sim->idle = sets;
 	sim->in_partitions = calloc(n, sizeof(*sim->in_partitions));
 	sim->largest_leaf = leaves->largest;
@@ -2422,14 +2353,18 @@ static int make_nodes(struct sim *sim)
 	sim->chosen = calloc(n, sizeof(*sim->chosen));
 	sim->leaf_jobs = calloc(leaves->n + 1, sizeof(*sim->leaf_jobs));
 	sim->cpus = sim->shared ? calloc(n, sizeof(*sim->cpus)) : NULL;
+	sim->part = calloc(sim->words, sizeof(*sim->part));
 	if (!sets || !sim->in_partitions || !sim->leaf_nodes || !sim->chosen ||
 	    !sim->leaf_at || !sim->leaf_list || !sim->leaf_order ||
-	    !sim->leaf_first || !sim->leaf_jobs || (sim->shared && !sim->cpus))
+	    !sim->leaf_first || !sim->leaf_jobs || !sim->part ||
+	    (sim->shared && !sim->cpus))
 		return -ENOMEM;
 	sim->mask = sets + sim->words;
 	sim->blocked = sim->mask + sim->words;
+	sim->found = sim->blocked + sim->words;
+	sim->saved = sim->found + sim->words;
 	for (size_t i = 0; i < cluster->n_partitions; i++)
-		sim->partition[i] = sim->blocked + (i + 1) * sim->words;
+		sim->partition[i] = sim->saved + (i + 1) * sim->words;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t leaf = leaves->leaf[leaves->node[i]];
 
@@ -2441,7 +2376,7 @@ static int make_nodes(struct sim *sim)
 	}
 	sim->free_cpus = (uint64_t)n * cluster->cpus;
 	make_partitions(sim);
-	return plan_init(&sim->plan, n, cluster->cpus, sim->shared);
+	return 0;
 }
 
 /* Allocate what is per job, and list the jobs that depend on each other. */
@@ -2540,11 +2475,14 @@ static void free_simulation(struct sim *sim)
 		sim->queue.at,	    sim->idle,	     sim->in_partitions,
 		sim->leaf_at,	    sim->leaf_nodes, sim->leaf_list,
 		sim->leaf_order,    sim->leaf_first, sim->chosen,
-		sim->cpus,
+		sim->cpus,	    sim->slot,	     sim->part,
 	};
 
 	placing_free(sim);
-	plan_free(&sim->plan);
+	for (size_t i = 0; i < sim->slot_room; i++) {
+		free(sim->slot[i].idle);
+		free(sim->slot[i].cpus);
+	}
 	for (size_t i = 0; sim->running && i < sim->input->n; i++)
 		if (sim->running[i])
 			release_running(sim, (uint32_t)i);
