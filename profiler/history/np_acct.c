@@ -185,8 +185,11 @@ static const enum column required[] = {
 
 struct reader {
 	struct np_acct *h;
-	const char *name;
+	const char *name; /* of the text, for messages */
 	struct np_err *err;
+	/* The present row: where it begins, and its columns. */
+	size_t line;
+	char *const *value;
 };
 
 /* The state by the first word of sacct's column State. */
@@ -231,9 +234,9 @@ static bool take_id(const char **p, uint32_t *out)
  * Parse a job's id: "12", "12_3" or "12+0". False for "12_[4-9]", which has
  * not started, and for a step, "12.batch".
  */
-static bool read_id(char *const *value, struct np_acct_job *j)
+static bool read_id(const struct reader *r, struct np_acct_job *j)
 {
-	const char *p = value[JOB_ID], *raw = value[RAW_ID];
+	const char *p = r->value[JOB_ID], *raw = r->value[RAW_ID];
 
 	j->task = NP_ACCT_NO_TASK;
 	if (!take_id(&p, &j->id))
@@ -254,72 +257,70 @@ static bool read_id(char *const *value, struct np_acct_job *j)
 }
 
 /* -EINVAL with err: name, line, column, value, and what was expected. */
-static int refuse(const struct reader *r, size_t line, enum column c,
-		  const char *value, const char *expected, struct np_err *err)
+static int refuse(const struct reader *r, enum column c, const char *expected)
 {
-	return np_errf(err, -EINVAL, "%s:%zu: %s \"%.64s\": expected %s",
-		       r->name, line, columns[c], value, expected);
+	return np_errf(r->err, -EINVAL, "%s:%zu: %s \"%.64s\": expected %s",
+		       r->name, r->line, columns[c], r->value[c], expected);
+}
+
+static int read_date(const struct reader *r, enum column c, double *date)
+{
+	const char *end = np_sacct_date(r->value[c], false, date);
+
+	return end && !*end ? 0 :
+			      refuse(r, c,
+				     "a date such as 2026-11-25T10:00:00, or "
+				     "seconds since 1970");
+}
+
+/* *out, which is 0, remains so if the column is empty. */
+static int read_count(const struct reader *r, enum column c, uint32_t *out,
+		      const char *expected)
+{
+	return *r->value[c] && np_sacct_count(r->value[c], out) ?
+		       refuse(r, c, expected) :
+		       0;
 }
 
 /* Parse the dates, the time limit and the suspended time of a row. */
-static int read_times(const struct reader *r, char *const *value, size_t line,
-		      struct np_acct_job *j, struct np_err *err)
+static int read_times(const struct reader *r, struct np_acct_job *j)
 {
-	static const char *const date =
-		"a date such as 2026-11-25T10:00:00, or seconds since 1970";
-	struct {
-		enum column c;
-		double *out;
-	} dates[] = {
-		{ SUBMIT, &j->submit },
-		{ START, &j->start },
-		{ END, &j->end },
-	};
+	int rc = read_date(r, SUBMIT, &j->submit);
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(dates); i++) {
-		const char *text = value[dates[i].c];
-		const char *end = np_sacct_date(text, false, dates[i].out);
-
-		if (!end || *end)
-			return refuse(r, line, dates[i].c, text, date, err);
-	}
-	if (np_sacct_duration(value[LIMIT], &j->limit_sec))
-		return refuse(r, line, LIMIT, value[LIMIT],
-			      "a number of minutes", err);
+	if (!rc)
+		rc = read_date(r, START, &j->start);
+	if (!rc)
+		rc = read_date(r, END, &j->end);
+	if (rc)
+		return rc;
+	if (np_sacct_duration(r->value[LIMIT], &j->limit_sec))
+		return refuse(r, LIMIT, "a number of minutes");
 	if (j->limit_sec == YEAR_SEC)
 		j->limit_sec = INFINITY;
-	if (!*value[SUSPENDED])
-		return 0;
-	if (np_sacct_duration(value[SUSPENDED], &j->suspended_sec))
-		return refuse(r, line, SUSPENDED, value[SUSPENDED],
-			      "a time such as 01:02:03", err);
-	return 0;
+	return *r->value[SUSPENDED] && np_sacct_duration(r->value[SUSPENDED],
+							 &j->suspended_sec) ?
+		       refuse(r, SUSPENDED, "a time such as 01:02:03") :
+		       0;
 }
 
 /*
  * Parse the number of tasks of a row, which rows of jobs have only in JSON: that
  * of the largest step.
  */
-static int read_tasks(const struct reader *r, char *const *value, size_t line,
-		      uint32_t *tasks, struct np_err *err)
+static int read_tasks(const struct reader *r, struct np_acct_job *j)
 {
-	*tasks = 0;
-	if (!*value[TASKS] || !np_sacct_count(value[TASKS], tasks))
-		return 0;
-	return refuse(r, line, TASKS, value[TASKS], "a number of tasks", err);
+	return read_count(r, TASKS, &j->tasks, "a number of tasks");
 }
 
 /* Parse the numbers of nodes, processors and tasks of a row. */
-static int read_numbers(const struct reader *r, char *const *value, size_t line,
-			struct np_acct_job *j, struct np_err *err)
+static int read_numbers(const struct reader *r, struct np_acct_job *j)
 {
-	if (np_sacct_count(value[N_NODES], &j->n_nodes))
-		return refuse(r, line, N_NODES, value[N_NODES],
-			      "a number of nodes", err);
-	if (*value[N_CPUS] && np_sacct_count(value[N_CPUS], &j->cpus))
-		return refuse(r, line, N_CPUS, value[N_CPUS],
-			      "a number of processors", err);
-	return read_tasks(r, value, line, &j->tasks, err);
+	int rc = np_sacct_count(r->value[N_NODES], &j->n_nodes) ?
+			 refuse(r, N_NODES, "a number of nodes") :
+			 read_count(r, N_CPUS, &j->cpus,
+				    "a number of processors");
+
+	return rc ? rc : read_tasks(r, j);
 }
 
 /* Append a node to the list of the nodes of all jobs. */
@@ -339,22 +340,20 @@ static int add_node(void *arg, const char *name)
 }
 
 /* Parse the list of nodes of a row; the job refers to its part of h->node. */
-static int read_nodes(const struct reader *r, char *const *value, size_t line,
-		      struct np_acct_job *j, struct np_err *err)
+static int read_nodes(const struct reader *r, struct np_acct_job *j)
 {
 	struct np_acct *h = r->h;
 	int rc;
 
 	j->first_node = h->n_nodes;
-	rc = np_hostlist_each(value[NODES], add_node, h);
+	rc = np_hostlist_each(r->value[NODES], add_node, h);
 	j->n_listed = h->n_nodes - j->first_node;
 	if (rc == -EINVAL)
-		return refuse(r, line, NODES, value[NODES],
-			      "a list of nodes such as n[0-3]", err);
+		return refuse(r, NODES, "a list of nodes such as n[0-3]");
 	return rc == -E2BIG ?
-		       np_errf(err, rc,
+		       np_errf(r->err, rc,
 			       "%s:%zu: more than %d nodes of all jobs together",
-			       r->name, line, NP_ACCT_MAX_NODES) :
+			       r->name, r->line, NP_ACCT_MAX_NODES) :
 		       rc;
 }
 
@@ -362,11 +361,10 @@ static int read_nodes(const struct reader *r, char *const *value, size_t line,
  * Take the tasks of a step, "12.0" or "12_3.0". It belongs to the job before it,
  * unless that one was left out. Batch scripts and what Slurm adds have no number.
  */
-static int take_step(const struct reader *r, char *const *value, size_t line,
-		     struct np_err *err)
+static int take_step(const struct reader *r)
 {
-	char *dot = strchr(value[JOB_ID], '.'),
-	     *raw = strchr(value[RAW_ID], '.');
+	char *dot = strchr(r->value[JOB_ID], '.'),
+	     *raw = strchr(r->value[RAW_ID], '.');
 	struct np_acct_job *last = r->h->n_jobs ? &r->h->job[r->h->n_jobs - 1] :
 						  NULL;
 	struct np_acct_job j = { .id = 0 };
@@ -374,45 +372,44 @@ static int take_step(const struct reader *r, char *const *value, size_t line,
 
 	if (!isdigit((unsigned char)dot[1]))
 		return 0;
-	rc = read_tasks(r, value, line, &j.tasks, err);
+	rc = read_tasks(r, &j);
 	if (rc)
 		return rc;
 	*dot = '\0';
 	if (raw)
 		*raw = '\0';
-	if (last && read_id(value, &j) && j.id == last->id &&
+	if (last && read_id(r, &j) && j.id == last->id &&
 	    j.task == last->task && j.tasks > last->tasks)
 		last->tasks = j.tasks;
 	return 0;
 }
 
 /* Add the job of a row, unless it never ran; of a step, take its tasks. */
-static int add_job(const struct reader *r, char *const *value, size_t line,
-		   struct np_err *err)
+static int add_job(const struct reader *r)
 {
+	char *const *value = r->value;
 	struct np_acct *h = r->h;
 	struct np_acct_job j = { .id = 0 };
 	int rc;
 
 	if (strchr(value[JOB_ID], '.'))
-		return take_step(r, value, line, err);
-	if (!read_id(value, &j))
+		return take_step(r);
+	if (!read_id(r, &j))
 		return 0;
-	rc = read_times(r, value, line, &j, err);
+	rc = read_times(r, &j);
 	if (!rc)
-		rc = read_numbers(r, value, line, &j, err);
+		rc = read_numbers(r, &j);
 	j.state = state_of(value[STATE]);
 	/* A job that was cancelled while pending may have both dates, equal. */
 	if (rc || isnan(j.start) || !(j.end != j.start) ||
 	    !strcasecmp(value[NODES], "None assigned") || !*value[NODES])
 		return rc;
 	if (j.end < j.start)
-		return refuse(r, line, END, value[END], "a date after Start",
-			      err);
+		return refuse(r, END, "a date after Start");
 	if (h->n_jobs == NP_ACCT_MAX_JOBS)
-		return np_errf(err, -E2BIG, "%s:%zu: more than %d jobs",
-			       r->name, line, NP_ACCT_MAX_JOBS);
-	rc = read_nodes(r, value, line, &j, err);
+		return np_errf(r->err, -E2BIG, "%s:%zu: more than %d jobs",
+			       r->name, r->line, NP_ACCT_MAX_JOBS);
+	rc = read_nodes(r, &j);
 	if (rc)
 		return rc;
 	j.user = number_of(&h->text, value[USER]);
@@ -446,22 +443,21 @@ static char *next_line(char **text)
 }
 
 /* The first line must name every required column, and no known one twice. */
-static int check_head(const char *name, const struct np_sacct_head *head,
-		      struct np_err *err)
+static int check_head(const struct reader *r, const struct np_sacct_head *head)
 {
 	if (head->more)
-		return np_errf(err, -EINVAL, "%s:1: more than %d columns", name,
-			       NP_SACCT_MAX_COLUMNS);
+		return np_errf(r->err, -EINVAL, "%s:1: more than %d columns",
+			       r->name, NP_SACCT_MAX_COLUMNS);
 	if (head->twice != NP_SACCT_NONE)
-		return np_errf(err, -EINVAL, "%s:1: column %s given twice",
-			       name, columns[head->twice]);
+		return np_errf(r->err, -EINVAL, "%s:1: column %s given twice",
+			       r->name, columns[head->twice]);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(required); i++)
 		if (!head->has[required[i]])
 			return np_errf(
-				err, -EINVAL,
+				r->err, -EINVAL,
 				"%s:1: expected a line that names the columns, "
 				"%s among them, as sacct --parsable2 prints it",
-				name, columns[required[i]]);
+				r->name, columns[required[i]]);
 	return 0;
 }
 
@@ -477,8 +473,7 @@ static bool is_continued(const struct np_sacct_head *head, size_t n_fields,
 }
 
 /* A row with another number of fields is damaged: it is counted, not used. */
-static int read_rows(const struct reader *r, char *text, const char *delimiter,
-		     struct np_err *err)
+static int read_rows(struct reader *r, char *text, const char *delimiter)
 {
 	char *line = next_line(&text), *value[N_COLUMNS];
 	struct np_sacct_head head;
@@ -487,8 +482,9 @@ static int read_rows(const struct reader *r, char *text, const char *delimiter,
 	if (!line)
 		return 0;
 	np_sacct_read_head(line, delimiter, columns, N_COLUMNS, &head);
-	rc = check_head(r->name, &head, err);
-	for (size_t at = 2; !rc && (line = next_line(&text)); at++) {
+	rc = check_head(r, &head);
+	r->value = value;
+	for (r->line = 2; !rc && (line = next_line(&text)); r->line++) {
 		size_t n = 0;
 
 		if (!*line)
@@ -497,8 +493,8 @@ static int read_rows(const struct reader *r, char *text, const char *delimiter,
 			n = np_sacct_read_row(line, delimiter, &head, value,
 					      N_COLUMNS);
 		if (n == head.n)
-			rc = add_job(r, value, at, err);
-		else if (at == 2 || !is_continued(&head, n, line))
+			rc = add_job(r);
+		else if (r->line == 2 || !is_continued(&head, n, line))
 			r->h->damaged++;
 	}
 	return rc;
@@ -508,8 +504,10 @@ static int read_rows(const struct reader *r, char *text, const char *delimiter,
 static int add_json_job(void *arg, char *const *value, const bool *has,
 			size_t line)
 {
-	const struct reader *r = arg;
+	struct reader *r = arg;
 
+	r->line = line;
+	r->value = value;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(required); i++)
 		if (!has[required[i]])
 			return np_errf(r->err, -EINVAL,
@@ -522,20 +520,20 @@ static int add_json_job(void *arg, char *const *value, const bool *has,
 			       "not know that user: save the output of sacct "
 			       "--parsable2 instead",
 			       r->name, line);
-	return add_job(r, value, line, r->err);
+	return add_job(r);
 }
 
 int np_acct_read(struct np_acct *h, char *text, const char *name,
 		 const char *delimiter, struct np_err *err)
 {
-	struct reader r = { h, name, err };
+	struct reader r = { .h = h, .name = name, .err = err };
 	int rc = !*delimiter ?
 			 np_errf(err, -EINVAL, "%s: expected a delimiter",
 				 name) :
 		 text[strspn(text, " \t\r\n")] == '{' ?
 			 np_sacct_read_json(text, name, columns, N_COLUMNS,
 					    add_json_job, &r, err) :
-			 read_rows(&r, text, delimiter, err);
+			 read_rows(&r, text, delimiter);
 
 	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", name) : rc;
 }
