@@ -615,33 +615,21 @@ size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
 	return n;
 }
 
-/* Add a place for each leaf switch of a job; leaf: scratch space. */
-static int add_places(struct np_acct *h, uint32_t at, uint32_t *leaf,
-		      size_t *room)
+/* Add a place for each leaf switch of a job. */
+static int add_places(struct np_acct *h, uint32_t at, size_t *room)
 {
 	const struct np_acct_job *j = &h->job[at];
-	size_t n = 0;
+	struct np_acct_place *place;
+	size_t n;
 
-	for (size_t i = 0; i < j->n_listed; i++) {
-		uint32_t l = h->leaf_of[h->node[j->first_node + i]];
-
-		if (l != NP_NO_INDEX)
-			leaf[n++] = l;
-	}
-	if (n)
-		qsort(leaf, n, sizeof(*leaf), np_order_u32);
-	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i; k < n && leaf[k] == leaf[i]; k++)
-			;
-		if (np_array_reserve(&h->place, room, h->n_places + 1,
-				     sizeof(*h->place)))
-			return -ENOMEM;
-		h->place[h->n_places++] = (struct np_acct_place){
-			.leaf = leaf[i],
-			.job = at,
-			.nodes = (uint32_t)(k - i),
-		};
-	}
+	if (np_array_reserve(&h->place, room, h->n_places + j->n_listed,
+			     sizeof(*h->place)))
+		return -ENOMEM;
+	place = h->place + h->n_places;
+	n = np_acct_leaves(h, j, place, j->n_listed);
+	for (size_t i = 0; i < n; i++)
+		place[i].job = at;
+	h->n_places += n;
 	return 0;
 }
 
@@ -661,23 +649,15 @@ static int by_leaf(const void *a, const void *b)
 
 int np_acct_index(struct np_acct *h)
 {
-	size_t most = 0, room = 0;
-	uint32_t *leaf;
+	size_t room = 0;
 	int rc = 0;
 
 	merge_duplicates(h);
-	for (size_t i = 0; i < h->n_jobs; i++)
-		if (h->job[i].n_listed > most)
-			most = h->job[i].n_listed;
-	leaf = malloc((most + 1) * sizeof(*leaf));
-	if (!leaf)
-		return -ENOMEM;
 	free(h->place);
 	h->place = NULL;
 	h->n_places = 0;
 	for (size_t i = 0; !rc && i < h->n_jobs; i++)
-		rc = add_places(h, (uint32_t)i, leaf, &room);
-	free(leaf);
+		rc = add_places(h, (uint32_t)i, &room);
 	sorted_jobs = h->job;
 	if (!rc && h->n_places)
 		qsort(h->place, h->n_places, sizeof(*h->place), by_leaf);
