@@ -152,27 +152,44 @@ bool np_examine_is_unusual(enum np_signal s, const struct np_examine_signal *of,
 			       v > of->usual + 0.5 * (of->most - of->usual);
 }
 
+struct work {
+	const struct np_examine_run *run;
+	size_t n; /* runs, with the one in question, which is last */
+	double *sec, *exposure;
+	double *value; /* of one quantity, of each run; NaN: not known */
+	double usual;  /* median run time of the comparable runs, seconds */
+};
+
+/* A quantile of the known values of the comparable runs; their order changes. */
+static double quantile_of(const struct work *w, double q)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < w->n; i++)
+		if (!isnan(w->value[i]))
+			w->value[n++] = w->value[i];
+	return np_quantile(w->value, n, q);
+}
+
 /*
- * Judge a signal whose value and worst value of comparable runs are known. value:
- * of n comparable runs; their order changes.
+ * Compare the value of the run in question with those of the comparable runs,
+ * and decide whether it is unusual. limit: smaller values are never unusual.
  */
-static void judge(enum np_signal s, double *value, size_t n, double limit,
+static void judge(const struct work *w, enum np_signal s, double limit,
 		  struct np_examine_signal *out)
 {
-	out->known = n && !isnan(out->value);
-	out->usual = np_quantile(value, n, 0.5);
+	out->value = w->value[w->n - 1];
+	out->most = NAN;
+	for (size_t i = 0; i + 1 < w->n; i++)
+		if (np_examine_is_worse(s, w->value[i], out->most))
+			out->most = w->value[i];
+	out->usual = quantile_of(w, 0.5);
+	out->known = !isnan(out->usual) && !isnan(out->value);
 	out->limit = limit;
 	out->unusual = np_examine_is_unusual(s, out, out->value);
 }
 
 /* ---- exposures ---- */
-
-struct work {
-	const struct np_examine_run *run;
-	size_t n; /* runs, with the one in question, which is last */
-	double *sec, *exposure, *value;
-	double usual; /* median run time of the comparable runs, seconds */
-};
 
 /*
  * An exposure is a share of time, multiplied by the usual run time instead of
@@ -250,57 +267,35 @@ static void weigh_probes(const struct work *w, struct np_examine_result *out)
 }
 
 /*
- * Compare the traffic of others with that in comparable runs. most: the most
- * traffic on a leaf switch in any run.
- */
-static void judge_others(const struct work *w, double most,
-			 struct np_examine_signal *out)
-{
-	struct traffic t;
-	size_t n = 0;
-
-	out->value = traffic_of(&w->run[w->n - 1], &t) ? t.others : NAN;
-	out->most = NAN;
-	for (size_t i = 0; i + 1 < w->n; i++) {
-		if (!traffic_of(&w->run[i], &t))
-			continue;
-		out->most = fmax(out->most, t.others);
-		w->value[n++] = t.others;
-	}
-	judge(NP_SIGNAL_TRAFFIC, w->value, n, LITTLE * most, out);
-}
-
-/*
  * Exposure to the network: by the traffic of others where it is known, else by
  * the nodes that other jobs occupied.
  */
 static void expose_network(const struct work *w, struct np_examine_result *out)
 {
-	struct traffic t;
+	struct traffic t = { 0 };
 	double most = 0, least;
-	size_t n = 0;
 
-	out->by_traffic = traffic_of(&w->run[w->n - 1], &t);
+	for (size_t i = 0; i < w->n; i++) {
+		out->by_traffic = traffic_of(&w->run[i], &t);
+		w->value[i] = out->by_traffic ? t.others : NAN;
+		*exposure_at(w, i, NP_CAUSE_NETWORK) = w->value[i];
+		if (out->by_traffic)
+			most = fmax(most, t.most);
+	}
+	/* The last one is the run in question. */
 	out->own = t.own;
 	out->others = t.others;
-	for (size_t i = 0; i < w->n; i++)
-		if (traffic_of(&w->run[i], &t))
-			most = fmax(most, t.most);
-	judge_others(w, most, &out->others_traffic);
+	judge(w, NP_SIGNAL_TRAFFIC, LITTLE * most, &out->others_traffic);
 	out->by_traffic &= most > 0;
 	for (size_t i = 0; i < w->n; i++) {
-		bool known = traffic_of(&w->run[i], &t);
-		double v = !out->by_traffic ?
-				   w->run[i].occupied_sec / w->run[i].sec :
-			   known ? t.others / most :
-				   NAN;
+		double *x = exposure_at(w, i, NP_CAUSE_NETWORK);
 
-		*exposure_at(w, i, NP_CAUSE_NETWORK) = v;
-		if (!isnan(v) && i + 1 < w->n)
-			w->value[n++] = v;
+		*x = out->by_traffic ? *x / most :
+				       w->run[i].occupied_sec / w->run[i].sec;
+		w->value[i] = *x;
 	}
 	/* What even the least exposed runs had is usual. */
-	least = np_quantile(w->value, n, LEAST);
+	least = quantile_of(w, LEAST);
 	for (size_t i = 0; i < w->n; i++) {
 		double v = *exposure_at(w, i, NP_CAUSE_NETWORK) - least;
 
@@ -316,17 +311,15 @@ static void expose_network(const struct work *w, struct np_examine_result *out)
 static double harmless_wait(const struct work *w, enum np_cause c)
 {
 	double fast;
-	size_t n = 0;
 
-	for (size_t i = 0; i + 1 < w->n; i++)
-		if (!isnan(*exposure_at(w, i, c)))
-			w->value[n++] = w->run[i].sec;
-	fast = np_quantile(w->value, n, FAST);
-	n = 0;
-	for (size_t i = 0; i + 1 < w->n; i++)
-		if (!isnan(*exposure_at(w, i, c)) && w->run[i].sec <= fast)
-			w->value[n++] = *exposure_at(w, i, c);
-	return np_quantile(w->value, n, HARMLESS);
+	for (size_t i = 0; i < w->n; i++)
+		w->value[i] = isnan(*exposure_at(w, i, c)) ? NAN :
+							     w->run[i].sec;
+	fast = quantile_of(w, FAST);
+	for (size_t i = 0; i < w->n; i++)
+		w->value[i] = w->run[i].sec <= fast ? *exposure_at(w, i, c) :
+						      NAN;
+	return quantile_of(w, HARMLESS);
 }
 
 /* Seconds of waiting beyond what fast runs have as well. */
@@ -359,15 +352,13 @@ static void expose_fall(const struct work *w, enum np_cause c, enum np_signal s,
 			double least)
 {
 	double usual;
-	size_t n = 0;
 
-	for (size_t i = 0; i + 1 < w->n; i++) {
+	for (size_t i = 0; i < w->n; i++) {
 		double v = worst_node(&w->run[i], s, NULL);
 
-		if (v > 0)
-			w->value[n++] = v;
+		w->value[i] = v > 0 ? v : NAN;
 	}
-	usual = np_quantile(w->value, n, 0.5);
+	usual = quantile_of(w, 0.5);
 	for (size_t i = 0; i < w->n; i++) {
 		double v = worst_node(&w->run[i], s, NULL);
 		double missing = 1 - v / usual;
@@ -418,21 +409,12 @@ static void judge_signal(const struct work *w, bool own, enum np_signal s,
 {
 	bool share = s == NP_SIGNAL_CPU_WAIT || s == NP_SIGNAL_STEAL ||
 		     s == NP_SIGNAL_MEMORY_WAIT || s == NP_SIGNAL_IO_WAIT;
-	size_t n = 0;
 
-	out->node = NP_NO_INDEX;
-	out->value = worst_of(&w->run[w->n - 1], own, s, &out->node);
-	out->most = NAN;
-	for (size_t i = 0; i + 1 < w->n; i++) {
-		double v = worst_of(&w->run[i], own, s, NULL);
-
-		if (isnan(v))
-			continue;
-		w->value[n++] = v;
-		out->most = is_worse_lower(s) ? fmin(out->most, v) :
-						fmax(out->most, v);
+	for (size_t i = 0; i < w->n; i++) {
+		out->node = NP_NO_INDEX;
+		w->value[i] = worst_of(&w->run[i], own, s, &out->node);
 	}
-	judge(s, w->value, n,
+	judge(w, s,
 	      fmax(share		     ? 0.02 :
 		   s == NP_SIGNAL_CLOCK_SKEW ? 2 :
 		   s == NP_SIGNAL_DISK	     ? LEAST_DISK :
