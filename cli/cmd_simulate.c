@@ -75,18 +75,17 @@ struct summary {
 	size_t backfill_starts;
 };
 
-/*
- * Sums over the jobs submitted in one week with one seed that ended both
- * without and with the policy.
- */
-struct week_sums {
-	double used, lost_without, lost_with; /* node-seconds */
-	double wait_without, wait_with;	      /* seconds */
-	double jobs;
+/* Sums over some of the jobs that ended both without and with the policy. */
+struct comparison {
+	double used_without, used_with; /* node-seconds */
+	double lost_without, lost_with; /* node-seconds */
+	double wait_without, wait_with; /* seconds */
+	size_t jobs;
 };
 
+/* The jobs of each week, by their submission, with each seed. */
 struct weeks {
-	struct week_sums *at;
+	struct comparison *at;
 	size_t n;
 };
 
@@ -1975,6 +1974,22 @@ static void summarise(const struct np_sim_input *input,
 	*out = result;
 }
 
+/* Add a job, unless it has not ended without or with the policy. */
+static void compare_job(struct comparison *to, const struct np_sim_job *job,
+			const struct np_sim_outcome *without,
+			const struct np_sim_outcome *with)
+{
+	if (!has_ended(without) || !has_ended(with))
+		return;
+	to->jobs++;
+	to->used_without += job->nodes * ran_sec(without);
+	to->used_with += job->nodes * ran_sec(with);
+	to->lost_without += job->nodes * lost_sec(job, without);
+	to->lost_with += job->nodes * lost_sec(job, with);
+	to->wait_without += wait_sec(without);
+	to->wait_with += wait_sec(with);
+}
+
 /* Append the sums of each week of one seed. */
 static void compare_by_week(const struct np_sim_input *input,
 			    const struct np_sim_outcome *without,
@@ -1994,24 +2009,17 @@ static void compare_by_week(const struct np_sim_input *input,
 	for (size_t i = 0; i < input->n; i++) {
 		const struct np_sim_job *job = &input->job[i];
 		size_t number = (size_t)((job->submit_sec - first) / WEEK_SEC);
-		struct week_sums *week =
-			&weeks->at[before + (number < n ? number : 0)];
 
-		if (!has_ended(&without[i]) || !has_ended(&with[i]))
-			continue;
-		week->jobs++;
-		week->used += job->nodes * ran_sec(&without[i]);
-		week->lost_without += job->nodes * lost_sec(job, &without[i]);
-		week->lost_with += job->nodes * lost_sec(job, &with[i]);
-		week->wait_without += wait_sec(&without[i]);
-		week->wait_with += wait_sec(&with[i]);
+		compare_job(&weeks->at[before + (number < n ? number : 0)], job,
+			    &without[i], &with[i]);
 	}
 }
 
 /* Add the sums of one week to others. */
-static void add_week(struct week_sums *to, const struct week_sums *week)
+static void add_week(struct comparison *to, const struct comparison *week)
 {
-	to->used += week->used;
+	to->used_without += week->used_without;
+	to->used_with += week->used_with;
 	to->lost_without += week->lost_without;
 	to->lost_with += week->lost_with;
 	to->wait_without += week->wait_without;
@@ -2020,19 +2028,25 @@ static void add_week(struct week_sums *to, const struct week_sums *week)
 }
 
 /* Node-seconds no longer lost, relative to those used without the policy. */
-static double saved_share(const struct week_sums *week)
+static double saved_share(const struct comparison *week)
 {
-	return week->used > 0 ?
-		       (week->lost_without - week->lost_with) / week->used :
-		       0;
+	return week->used_without > 0 ? (week->lost_without - week->lost_with) /
+						week->used_without :
+					0;
 }
 
 /* Relative change of the total wait; NaN if only the policy makes jobs wait. */
-static double wait_change(const struct week_sums *week)
+static double wait_change(const struct comparison *week)
 {
 	if (week->wait_without > 0)
 		return week->wait_with / week->wait_without - 1;
 	return week->wait_with > 0 ? NAN : 0;
+}
+
+/* Change of the mean wait, seconds. */
+static double mean_wait_change(const struct comparison *of)
+{
+	return (of->wait_with - of->wait_without) / (double)of->jobs;
 }
 
 /* Set the 95 % interval of an estimate to that of its bootstrap samples. */
@@ -2048,14 +2062,14 @@ static void estimate_gain(const struct weeks *weeks, struct gain *out)
 	struct np_rng *rng = np_rng_new(1, "weeks");
 	double *saved = cli_calloc(REPLICATES, sizeof(*saved));
 	double *delay = cli_calloc(REPLICATES, sizeof(*delay));
-	struct week_sums all = { .jobs = 0 };
+	struct comparison all = { .jobs = 0 };
 
 	if (!rng)
 		cli_no_memory();
 	for (size_t i = 0; i < weeks->n; i++)
 		add_week(&all, &weeks->at[i]);
 	for (int k = 0; k < REPLICATES; k++) {
-		struct week_sums sums = { .jobs = 0 };
+		struct comparison sums = { .jobs = 0 };
 
 		for (size_t i = 0; i < weeks->n; i++)
 			add_week(&sums,
@@ -2069,9 +2083,7 @@ static void estimate_gain(const struct weeks *weeks, struct gain *out)
 		set_interval(&out->saved, saved);
 	if (weeks->n > 1 && !isnan(out->delay.value))
 		set_interval(&out->delay, delay);
-	out->wait_change_sec =
-		all.jobs > 0 ? (all.wait_with - all.wait_without) / all.jobs :
-			       0;
+	out->wait_change_sec = all.jobs ? mean_wait_change(&all) : 0;
 	np_rng_free(rng);
 	free(saved);
 	free(delay);
@@ -2491,24 +2503,16 @@ static void print_table(const struct sim *sim, size_t from, size_t to,
 /* ---- the effect on groups of jobs, with the first seed ---- */
 
 struct group {
-	uint32_t key; /* user, class of size, or partition; first, as
-			 np_order_u32() expects */
-	size_t jobs;
-	double wait_without_sec, wait_with_sec; /* the policy, sums */
-	double saved_node_sec;
+	uint32_t key; /* user, class of size, or partition */
+	struct comparison of;
 };
-
-/* Change of the mean wait of a group, seconds. */
-static double mean_wait_change(const struct group *group)
-{
-	return (group->wait_with_sec - group->wait_without_sec) /
-	       (double)group->jobs;
-}
 
 /* Order by the change of the wait, the largest increase first. */
 static int by_change(const void *a, const void *b)
 {
-	double x = mean_wait_change(a), y = mean_wait_change(b);
+	const struct group *group = a, *other = b;
+	double x = mean_wait_change(&group->of);
+	double y = mean_wait_change(&other->of);
 
 	return x > y ? -1 : x < y;
 }
@@ -2538,40 +2542,22 @@ static uint32_t group_key(const struct sim *sim, size_t i,
 static struct group *make_groups(const struct sim *sim, enum grouping grouping,
 				 size_t *n)
 {
-	struct group *groups = cli_calloc(sim->log.n, sizeof(*groups));
-	size_t k = 0;
+	/* Jobs without a user or partition are the last group. */
+	size_t n_keys = grouping == BY_SIZE ? NP_ARRAY_SIZE(size_name) :
+					      sim->log.text.n + 1;
+	struct group *groups = cli_calloc(n_keys, sizeof(*groups));
 
 	for (size_t i = 0; i < sim->log.n; i++) {
-		const struct np_sim_outcome *without = &sim->without[i];
-		const struct np_sim_outcome *with = &sim->with[i];
+		uint32_t key = group_key(sim, i, grouping);
 
-		/* Only jobs that ended under both policies are compared. */
-		if (has_ended(without) && has_ended(with))
-			groups[k++] = (struct group){
-				.key = group_key(sim, i, grouping),
-				.jobs = 1,
-				.wait_without_sec = wait_sec(without),
-				.wait_with_sec = wait_sec(with),
-				.saved_node_sec =
-					sim->job[i].nodes *
-					(ran_sec(without) - ran_sec(with)),
-			};
+		compare_job(&groups[key < n_keys ? key : n_keys - 1].of,
+			    &sim->job[i], &sim->without[i], &sim->with[i]);
 	}
 	*n = 0;
-	/* Sort by group, then add up the jobs of each group in place. */
-	qsort(groups, k, sizeof(*groups), np_order_u32);
-	for (size_t i = 0; i < k; i++) {
-		struct group *to = *n ? &groups[*n - 1] : NULL;
-
-		if (!to || to->key != groups[i].key) {
-			groups[(*n)++] = groups[i];
-			continue;
-		}
-		to->jobs++;
-		to->wait_without_sec += groups[i].wait_without_sec;
-		to->wait_with_sec += groups[i].wait_with_sec;
-		to->saved_node_sec += groups[i].saved_node_sec;
-	}
+	for (size_t key = 0; key < n_keys; key++)
+		if (groups[key].of.jobs)
+			groups[(*n)++] =
+				(struct group){ (uint32_t)key, groups[key].of };
 	qsort(groups, *n, sizeof(*groups), by_change);
 	return groups;
 }
@@ -2589,20 +2575,20 @@ static const char *group_name(const struct sim *sim, enum grouping grouping,
 static void print_group(const struct sim *sim, enum grouping grouping,
 			const struct group *group, bool first)
 {
-	double change = mean_wait_change(group);
+	double change = mean_wait_change(&group->of);
+	double saved_node_sec = group->of.used_without - group->of.used_with;
 	char name[64];
 
 	printf("%-10s ", first ? grouping_name[grouping] : "");
 	cli_print_left(
 		stdout,
 		group_name(sim, grouping, group->key, name, sizeof(name)), 18);
-	printf(" %8zu ", group->jobs);
+	printf(" %8zu ", group->of.jobs);
 	cli_print_right(stdout,
 			cli_text("%+.0f s", fabs(change) < .5 ? 0 : change),
 			14);
-	printf("%16.1f h\n", fabs(group->saved_node_sec) < 180 ?
-				     0 :
-				     group->saved_node_sec / 3600);
+	printf("%16.1f h\n",
+	       fabs(saved_node_sec) < 180 ? 0 : saved_node_sec / 3600);
 }
 
 /* The groups whose mean wait grew most. */
@@ -2818,10 +2804,11 @@ static void put_groups(json_object *list, const struct sim *sim,
 		cli_put_text(to, "who",
 			     group_name(sim, grouping, group->key, name,
 					sizeof(name)));
-		cli_put_count(to, "jobs", group->jobs);
+		cli_put_count(to, "jobs", group->of.jobs);
 		cli_put_computed(to, "wait_change_sec",
-				 mean_wait_change(group));
-		cli_put_computed(to, "saved_node_sec", group->saved_node_sec);
+				 mean_wait_change(&group->of));
+		cli_put_computed(to, "saved_node_sec",
+				 group->of.used_without - group->of.used_with);
 	}
 	free(groups);
 }
