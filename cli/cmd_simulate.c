@@ -1524,56 +1524,73 @@ static void sample_profiles(struct sim *sim, uint32_t seed)
 
 /* ---- predicted slowdowns ---- */
 
+/* Where the slowdowns of pairs are from. */
+struct source {
+	const struct sim *sim;
+	const struct cli_predictions *pairs; /* --pairs */
+	/* Or a catalog, which has other handles of profiles. */
+	const struct np_slowdowns *table;
+	const struct np_app_index *index;
+};
+
 /*
- * Set how much co slows victim if two jobs share as much as touch says (see
- * NP_TOUCH_NODE), or more. Both directions are stored: what a victim suffers,
- * and what a co-runner causes.
+ * struct np_oracle, by --pairs: each slowdown holds on a common leaf, whatever
+ * else is shared.
  */
-static void set_pair(struct np_slowdowns *table, size_t victim, size_t co,
-		     uint32_t touch, double slowdown)
+static int find_pair(void *arg, uint32_t victim, uint32_t co,
+		     enum np_contact contact, double *slowdown)
 {
-	size_t n = table->n, pair = victim * n + co, reverse = co * n + victim;
-	uint16_t load =
-		slowdown > MAX_NEGLIGIBLE ? np_slowdowns_to_load(slowdown) : 0;
+	const struct source *from = arg;
+	char(*const name)[NAME_BYTES] = from->sim->profile_name;
+	const struct cli_predicted *found =
+		contact == NP_CONTACT_LEAF ?
+			cli_predictions_find(from->pairs, name[victim],
+					     name[co]) :
+			NULL;
 
-	for (uint32_t more = touch; more < NP_N_TOUCH; more++) {
-		uint16_t *suffered = &table->suffered[pair * NP_N_TOUCH + more];
-
-		/* The largest effect counts. */
-		if ((more & touch) != touch || load <= *suffered)
-			continue;
-		*suffered = load;
-		table->caused[reverse * NP_N_TOUCH + more] = load;
-		if (load > table->most[victim])
-			table->most[victim] = load;
-		table->profile[victim].inert = table->profile[co].inert = false;
-		table->profile[co].aggressor = true;
-	}
+	*slowdown = found ? found->slowdown : 0;
+	return *slowdown > MAX_NEGLIGIBLE ? 0 : -ENOENT;
 }
 
-/* A slowdown matrix of all profiles in which none slows another. */
-static struct np_slowdowns *new_slowdowns(const struct sim *sim)
+/* struct np_oracle, by the catalog; 0 for profiles that it does not have. */
+static int find_in_catalog(void *arg, uint32_t victim, uint32_t co,
+			   enum np_contact contact, double *slowdown)
 {
-	size_t n = sim->n_profiles, cells = n * n * NP_N_TOUCH;
-	struct np_slowdowns *table = np_slowdowns_new(n);
+	const struct source *from = arg;
+	char(*const name)[NAME_BYTES] = from->sim->profile_name;
+	int32_t a = np_app_index_find(from->index, name[victim], geteuid());
+	int32_t b = np_app_index_find(from->index, name[co], geteuid());
 
-	if (!table)
+	*slowdown = np_slowdowns_between(from->table, (uint32_t)a, (uint32_t)b,
+					 contact == NP_CONTACT_NODE,
+					 contact == NP_CONTACT_UPLINK);
+	return *slowdown > MAX_NEGLIGIBLE ? 0 : -ENOENT;
+}
+
+/* The slowdown matrix of all profiles. */
+static struct np_slowdowns *make_slowdowns(const struct np_oracle *oracle,
+					   size_t n_profiles)
+{
+	struct np_conflict *conflict = np_conflict_new(oracle);
+	struct np_slowdowns *table = NULL;
+	uint32_t profile;
+
+	if (!conflict)
 		cli_no_memory();
-	memset(table->suffered, 0, cells * sizeof(*table->suffered));
-	memset(table->caused, 0, cells * sizeof(*table->caused));
-	for (size_t i = 0; i < n; i++)
-		table->profile[i] = (struct np_slowdowns_profile){
-			.trusted = true,
-			.complete = true,
-			.inert = true,
-		};
+	for (size_t i = 0; i < n_profiles; i++)
+		cli_check_memory(
+			np_conflict_add(conflict, 0, true, &profile, NULL));
+	np_conflict_predict(conflict, NULL, 0, SIZE_MAX);
+	cli_check_memory(np_conflict_table(conflict, 0, &table, NULL));
+	np_conflict_free(conflict);
 	return table;
 }
 
-/* --pairs: each slowdown holds on a common leaf, whatever else is shared. */
 static int read_pairs(struct sim *sim)
 {
 	struct cli_predictions pairs;
+	struct source source = { .sim = sim, .pairs = &pairs };
+	const struct np_oracle oracle = { find_pair, &source };
 	struct np_err err = NP_ERR_INIT;
 	int32_t victim, co;
 	int rc = -1;
@@ -1587,15 +1604,8 @@ static int read_pairs(struct sim *sim)
 			rc = cli_fail("%s: more than %d profiles",
 				      sim->opt->pairs,
 				      NP_CONFLICT_MAX_PROFILES);
-	sim->slowdowns = new_slowdowns(sim);
+	sim->slowdowns = make_slowdowns(&oracle, sim->n_profiles);
 	sim->known = np_slowdowns_ref(sim->slowdowns);
-	for (size_t i = 0; rc < 0 && i < pairs.n; i++) {
-		victim = profile_of(sim, pairs.row[i].victim);
-		co = profile_of(sim, pairs.row[i].corunner);
-		if (victim >= 0 && co >= 0)
-			set_pair(sim->slowdowns, (size_t)victim, (size_t)co, 0,
-				 pairs.row[i].slowdown);
-	}
 	snprintf(sim->models_text, sizeof(sim->models_text),
 		 "%zu pair%s from %s", pairs.n, cli_plural_s(pairs.n),
 		 sim->opt->pairs);
@@ -1622,42 +1632,9 @@ static void add_all(struct np_store *store, struct sim *sim)
 	}
 }
 
-/* Copy the slowdown of a catalog's pair for everything that jobs may share. */
-static void copy_pair(struct np_slowdowns *to, size_t i, size_t k,
-		      const struct np_slowdowns *table, uint32_t victim,
-		      uint32_t co)
-{
-	for (uint32_t touch = 0; touch <= NP_TOUCH_UPLINK; touch++) {
-		uint32_t load =
-			np_slowdowns_pair(table, victim, touch, co, touch);
-
-		set_pair(to, i, k, touch, np_slowdowns_from_load(load));
-	}
-}
-
-/* Copy the slowdowns, translating the catalog's handles into those here. */
-static void copy_slowdowns(const struct sim *sim, struct np_slowdowns *to,
-			   const struct np_slowdowns *table,
-			   const struct np_app_index *index)
-{
-	char(*const name)[NAME_BYTES] = sim->profile_name;
-	size_t n = sim->n_profiles;
-	uid_t uid = geteuid();
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < n; k++) {
-			int32_t victim = np_app_index_find(index, name[i], uid);
-			int32_t co = np_app_index_find(index, name[k], uid);
-
-			if (victim >= 0 && co >= 0)
-				copy_pair(to, i, k, table, (uint32_t)victim,
-					  (uint32_t)co);
-		}
-}
-
-/* Refresh the catalog until all predictions are made, and copy them. */
+/* Refresh the catalog until all predictions are made, and make the matrix. */
 static int load_predictions(const struct sim *sim, struct np_catalog *catalog,
-			    struct np_slowdowns *to, struct np_err *err)
+			    struct np_slowdowns **to, struct np_err *err)
 {
 	struct np_app_index *index = NULL;
 	struct np_slowdowns *table = NULL;
@@ -1672,8 +1649,14 @@ static int load_predictions(const struct sim *sim, struct np_catalog *catalog,
 		rc = np_catalog_table(catalog, &table, err);
 	if (!rc)
 		rc = np_catalog_index(catalog, &index);
-	if (!rc)
-		copy_slowdowns(sim, to, table, index);
+	if (!rc) {
+		struct source source = { .sim = sim,
+					 .table = table,
+					 .index = index };
+		const struct np_oracle oracle = { find_in_catalog, &source };
+
+		*to = make_slowdowns(&oracle, sim->n_profiles);
+	}
 	np_app_index_unref(index);
 	np_slowdowns_unref(table);
 	return rc;
@@ -1694,10 +1677,10 @@ static int predict_from_catalog(struct sim *sim, const struct np_conf *conf,
 	for (size_t i = 0; !rc && i < sim->n_profiles; i++)
 		np_catalog_expect_job(catalog, sim->profile_name[i], geteuid());
 	if (!rc)
-		rc = load_predictions(sim, catalog, sim->known, &err);
+		rc = load_predictions(sim, catalog, &sim->known, &err);
 	if (!rc) {
 		np_catalog_accept_doubtful(catalog);
-		rc = load_predictions(sim, catalog, sim->slowdowns, &err);
+		rc = load_predictions(sim, catalog, &sim->slowdowns, &err);
 	}
 	if (!rc)
 		snprintf(sim->models_text, sizeof(sim->models_text),
@@ -1730,8 +1713,6 @@ static int predict_from_store(struct sim *sim)
 	snprintf(cluster, sizeof(cluster), "%s", cal.cluster);
 	np_calibration_free(&cal);
 	cli_store_close(&store);
-	sim->known = new_slowdowns(sim);
-	sim->slowdowns = new_slowdowns(sim);
 	return predict_from_catalog(sim, &conf, cluster);
 }
 

@@ -141,9 +141,8 @@ static inline uint32_t np_slowdowns_clamp(uint64_t load)
 }
 
 /*
- * A table of n profiles with all slowdowns 0 and one reference. np_conflict.c
- * fills it in; the simulator and tests make tables of their own. NULL: out of
- * memory.
+ * A table of n profiles with one reference. np_conflict.c fills it in; tests
+ * make tables of their own. NULL: out of memory.
  */
 struct np_slowdowns *np_slowdowns_new(size_t n);
 struct np_slowdowns *np_slowdowns_ref(struct np_slowdowns *slowdowns);
