@@ -269,28 +269,13 @@ static uint32_t pair_load(const struct sim *sim, uint32_t victim, uint32_t co)
 				 sim->running[co]->touch);
 }
 
-/* Number of leaves that a job runs on. */
-static size_t count_leaves(const struct sim *sim, const struct running *run)
-{
-	uint32_t last = NP_NO_LEAF;
-	size_t n = 0;
-
-	/* Positions are in order of leaves. */
-	for (uint32_t i = 0; i < run->n_nodes; i++) {
-		uint32_t leaf = sim->leaf_at[run->pos[i]];
-
-		n += leaf < sim->leaves->n && leaf != last;
-		last = leaf;
-	}
-	return n;
-}
-
 /* List the leaves that a running job is on. 0 or -ENOMEM. */
 static int make_leaf_loads(struct sim *sim, struct running *run)
 {
-	run->leaves = calloc(count_leaves(sim, run) + 1, sizeof(*run->leaves));
+	run->leaves = calloc(run->n_nodes, sizeof(*run->leaves));
 	if (!run->leaves)
 		return -ENOMEM;
+	/* Positions are in order of leaves. */
 	for (uint32_t i = 0; i < run->n_nodes; i++) {
 		uint32_t leaf = sim->leaf_at[run->pos[i]];
 
@@ -1357,7 +1342,6 @@ static int start_job(struct sim *sim, uint32_t job, enum np_sim_how how)
 	sim->running[job] = run;
 	sim->outcome[job].how = (uint8_t)how;
 	sim->outcome[job].start_sec = sim->now;
-	sim->outcome[job].leaves = (uint16_t)count_leaves(sim, run);
 	allocate(sim, run);
 	if (heap_add(&sim->ends, INT64_MAX, job) ||
 	    list_add(sim, &sim->expected, job))

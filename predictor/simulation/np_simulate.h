@@ -144,7 +144,6 @@ enum np_sim_how {
 struct np_sim_outcome {
 	int64_t eligible_sec, start_sec, end_sec; /* -1: never */
 	uint32_t held_sec;	 /* how long placement has held it back */
-	uint16_t leaves;	 /* number of leaves it ran on */
 	uint8_t how;		 /* enum np_sim_how */
 	bool was_restricted : 1; /* placement restricted it to leaves once */
 	bool was_held : 1;	 /* placement held it once */
