@@ -186,9 +186,17 @@ struct sim {
 	int64_t backfilled_sec; /* last pass, or before the first job */
 	bool backfill_changed;	/* anything changed since then */
 
-	/* NULL: no placement. */
-	struct placing *placing;
-	struct hold **hold; /* per job; NULL: no decision written */
+	/* Per job; NULL: no decision written. NULL: no placement. */
+	struct hold **hold;
+	struct {
+		struct np_placement *placement; /* last decision, or NULL */
+		/* Nodes of each partition, as sets of its snapshot. */
+		uint32_t handle[NP_SIM_MAX_PARTITIONS];
+		int64_t last_sec;  /* of the last decision */
+		bool changed;	   /* jobs changed since the last decision */
+		bool restricts;	   /* it restricts or holds at least one job */
+		size_t n_relevant; /* pending jobs that are not inert */
+	} placing;
 };
 
 /* Whether, by this table, a job neither slows others nor is slowed by them. */
@@ -344,28 +352,12 @@ static void leave_leaves(struct sim *sim, uint32_t job)
  * jobs. No decision is made while no pending job slows others or is slowed by
  * them, as it would restrict nothing.
  */
-struct placing {
-	const struct np_sim_policy *policy;
-	struct np_placement *placement;		/* the last decision, or NULL */
-	uint32_t handle[NP_SIM_MAX_PARTITIONS]; /* nodes of each partition, as
-						   sets of its snapshot */
-	int64_t last_sec;			/* of the last decision */
-	bool changed;	   /* jobs changed since the last decision */
-	bool restricts;	   /* it restricts or holds at least one job */
-	size_t n_relevant; /* pending jobs that are not inert */
-};
 
 /* Set up placement. */
 static int placing_init(struct sim *sim)
 {
-	struct placing *placing = calloc(1, sizeof(*placing));
-
 	sim->hold = calloc(sim->input->n + 1, sizeof(*sim->hold));
-	sim->placing = placing;
-	if (!placing || !sim->hold)
-		return -ENOMEM;
-	placing->policy = sim->input->policy;
-	return 0;
+	return sim->hold ? 0 : -ENOMEM;
 }
 
 static void placing_free(struct sim *sim)
@@ -373,18 +365,16 @@ static void placing_free(struct sim *sim)
 	for (size_t i = 0; sim->hold && i < sim->input->n; i++)
 		free(sim->hold[i]);
 	free(sim->hold);
-	if (sim->placing)
-		np_placement_free(sim->placing->placement);
-	free(sim->placing);
+	np_placement_free(sim->placing.placement);
 }
 
 /* A job enters or leaves the queue. */
 static void mark_queue_changed(struct sim *sim, uint32_t job, bool enters)
 {
-	if (!sim->placing)
+	if (!sim->hold)
 		return;
 	if (!is_inert(sim, sim->known, job))
-		sim->placing->n_relevant += enters ? 1 : (size_t)-1;
+		sim->placing.n_relevant += enters ? 1 : (size_t)-1;
 	if (!enters) {
 		free(sim->hold[job]);
 		sim->hold[job] = NULL;
@@ -410,17 +400,17 @@ static int64_t renewal_sec(const struct np_sim_policy *policy)
 /* Time of the next decision; INT64_MAX: none is due. */
 static int64_t decision_due(const struct sim *sim)
 {
-	const struct placing *placing = sim->placing;
+	const struct np_sim_policy *policy = sim->input->policy;
 
-	if (!placing || !placing->n_relevant)
+	if (!sim->placing.n_relevant)
 		return INT64_MAX;
-	if (!placing->placement)
+	if (!sim->placing.placement)
 		return sim->now;
-	if (placing->changed)
-		return placing->last_sec + placing->policy->interval_sec;
-	return !placing->restricts ?
+	if (sim->placing.changed)
+		return sim->placing.last_sec + policy->interval_sec;
+	return !sim->placing.restricts ?
 		       INT64_MAX :
-		       placing->last_sec + renewal_sec(placing->policy);
+		       sim->placing.last_sec + renewal_sec(policy);
 }
 
 /* The entry of a job in the snapshot, with the decision that it has so far. */
@@ -432,7 +422,7 @@ static struct np_job job_for_snapshot(const struct sim *sim, uint32_t job)
 		.id = job + 1,
 		.owner = spec->user,
 		.state = NP_JOB_READY,
-		.mode = sim->placing->policy->mode,
+		.mode = sim->input->policy->mode,
 		.tasks = 1,
 		.flags = spec->cpus ? NP_JOB_SHARES_NODES : 0,
 		.profile = spec->profile,
@@ -441,7 +431,7 @@ static struct np_job job_for_snapshot(const struct sim *sim, uint32_t job)
 					 spec->priority,
 		.submit_sec = spec->submit_sec,
 		.partition = spec->partition,
-		.candidates = sim->placing->handle[spec->partition],
+		.candidates = sim->placing.handle[spec->partition],
 	};
 
 	if (hold) {
@@ -495,7 +485,7 @@ static int fill_snapshot(struct sim *sim, struct np_snapshot *snapshot,
 				      node_state(sim, i), err);
 	for (size_t i = 0; !rc && i < cluster->n_partitions; i++)
 		rc = np_snapshot_nodes(snapshot, cluster->partition[i],
-				       &sim->placing->handle[i], err);
+				       &sim->placing.handle[i], err);
 	if (!rc)
 		rc = add_running(sim, snapshot, err);
 	for (size_t i = 0; !rc && i < sim->queue.n; i++) {
@@ -555,7 +545,7 @@ static int apply_outcome(struct sim *sim, uint32_t job,
 
 	outcome->was_restricted |= decision->action == NP_ACT_RESTRICT;
 	outcome->was_held |= decision->action == NP_ACT_HOLD;
-	if (sim->placing->policy->mode == NP_MODE_ADVISE)
+	if (sim->input->policy->mode == NP_MODE_ADVISE)
 		return 0;
 	if (decision->action < NP_ACT_RESTRICT && decision->held_sec <= 0 &&
 	    !sim->hold[job])
@@ -570,7 +560,7 @@ static int apply_outcome(struct sim *sim, uint32_t job,
 	hold->until_sec = decision->until_sec;
 	if (decision->action == NP_ACT_RESTRICT)
 		open_leaves(sim, hold, decision->leaves);
-	sim->placing->restricts |= decision->action >= NP_ACT_RESTRICT;
+	sim->placing.restricts |= decision->action >= NP_ACT_RESTRICT;
 	sim->backfill_changed |= decision->changed;
 	return 0;
 }
@@ -579,21 +569,20 @@ static int apply_outcome(struct sim *sim, uint32_t job,
 static int decide_from(struct sim *sim, struct np_snapshot *snapshot,
 		       struct np_err *err)
 {
-	struct placing *placing = sim->placing;
 	struct np_placement *placement;
 	int rc = fill_snapshot(sim, snapshot, err);
 
 	if (!rc)
 		rc = np_placement_decide(snapshot, sim->known,
-					 &placing->policy->policy, &placement,
-					 err);
+					 &sim->input->policy->policy,
+					 &placement, err);
 	if (rc)
 		return rc;
-	np_placement_free(placing->placement);
-	placing->placement = placement;
-	placing->last_sec = sim->now;
-	placing->changed = false;
-	placing->restricts = false;
+	np_placement_free(sim->placing.placement);
+	sim->placing.placement = placement;
+	sim->placing.last_sec = sim->now;
+	sim->placing.changed = false;
+	sim->placing.restricts = false;
 	sim->counts->decisions++;
 	for (size_t i = 0; !rc && i < sim->queue.n; i++)
 		rc = apply_outcome(sim, sim->queue.at[i],
@@ -611,7 +600,7 @@ static int decide_if_due(struct sim *sim, struct np_err *err)
 	if (decision_due(sim) > sim->now)
 		return 0;
 	rc = np_snapshot_new((struct np_leaves *)sim->leaves, sim->now,
-			     sim->placing->last_sec, &snapshot, err);
+			     sim->placing.last_sec, &snapshot, err);
 	if (rc)
 		return rc;
 	rc = decide_from(sim, snapshot, err);
@@ -622,17 +611,16 @@ static int decide_if_due(struct sim *sim, struct np_err *err)
 /* Decide about a job that has just become eligible. */
 static int decide_submission(struct sim *sim, uint32_t job, struct np_err *err)
 {
-	struct placing *placing = sim->placing;
 	struct np_outcome decision;
 	struct np_job entry;
 	int rc;
 
 	/* A decision that is due now includes the job. */
-	if (!placing || is_inert(sim, sim->known, job) ||
+	if (!sim->hold || is_inert(sim, sim->known, job) ||
 	    decision_due(sim) <= sim->now)
 		return 0;
 	entry = job_for_snapshot(sim, job);
-	rc = np_placement_submit(placing->placement, &entry, NULL, sim->now,
+	rc = np_placement_submit(sim->placing.placement, &entry, NULL, sim->now,
 				 &decision, err);
 	if (!rc)
 		rc = apply_outcome(sim, job, &decision);
@@ -1063,8 +1051,7 @@ static void list_remove(const struct sim *sim, struct job_list *list,
 static void mark_changed(struct sim *sim)
 {
 	sim->backfill_changed = true;
-	if (sim->placing)
-		sim->placing->changed = true;
+	sim->placing.changed = true;
 }
 
 /* A job becomes eligible. */
