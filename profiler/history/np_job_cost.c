@@ -49,10 +49,9 @@ struct class {
 /* A pair whose cost is sure, if it is no chance that its runs took longer. */
 struct candidate {
 	double p; /* of that chance; the first, as np_order_double() expects */
-	size_t class;		     /* index of the class of the slowed runs */
-	uint32_t app;		     /* the other application */
-	size_t runs;		     /* near it */
-	struct np_blame_range total; /* seconds that these lost */
+	size_t class; /* index of the class of the slowed runs */
+	uint32_t app; /* the other application */
+	struct np_job_cost_pair pair;
 };
 
 struct work {
@@ -275,31 +274,6 @@ static size_t index_of(const struct nearby *list, size_t n, uint32_t app)
 	return i;
 }
 
-/* Add a pair of applications with its cost in node-hours. */
-static int add_pair(struct work *w, const struct class *c, uint32_t app,
-		    size_t runs, const struct np_blame_range *total)
-{
-	const struct np_acct_job *j = &w->h->job[c->run[0]];
-	struct np_job_cost *t = w->out;
-	uint32_t other[2];
-	double hours = j->n_nodes / 3600.0;
-
-	memcpy(other, w->apps.bytes + (app ? w->apps.end[app - 1] : 0),
-	       sizeof(other));
-	if (np_array_grow(&t->pair, t->n_pairs, sizeof(*t->pair)))
-		return -ENOMEM;
-	t->pair[t->n_pairs++] = (struct np_job_cost_pair){
-		.user = j->user,
-		.name = j->name,
-		.by_user = other[0],
-		.by_name = other[1],
-		.runs = (uint32_t)runs,
-		.node_hours = { hours * total->mean, hours * total->low,
-				hours * total->high },
-	};
-	return 0;
-}
-
 /* Share of its time for which a run met an application; 0: another one. */
 static double met_share(const struct work *w, uint32_t run,
 			const struct meeting *m, uint32_t app)
@@ -361,19 +335,13 @@ static void add_nodes(struct work *w, const struct class *c, double usual)
 	}
 }
 
-/* Median run time; 0: out of memory. */
-static double median_sec(const struct work *w, const struct class *c)
+/* Median run time; sec: scratch space for the runs. */
+static double median_sec(const struct work *w, const struct class *c,
+			 double *sec)
 {
-	double *sec = malloc(c->n * sizeof(*sec)), mid;
-
-	if (!sec)
-		return 0;
 	for (size_t r = 0; r < c->n; r++)
 		sec[r] = run_sec(w, c->run[r]);
-	qsort(sec, c->n, sizeof(*sec), np_order_double);
-	mid = sec[c->n / 2];
-	free(sec);
-	return mid;
+	return np_quantile(sec, c->n, 0.5);
 }
 
 /*
@@ -440,11 +408,17 @@ static int test_chance(const double *sec, const double *x, size_t n, size_t k,
 	return np_ranks_test(rest, near, n, p);
 }
 
-/* Add a candidate; class: its index. */
+/* Add a candidate; class: its index; total: seconds that its runs lost. */
 static int add_candidate(struct work *w, size_t class, uint32_t app,
 			 size_t runs, const struct np_blame_range *total,
 			 double p)
 {
+	const struct np_acct_job *j = &w->h->job[w->of[class].run[0]];
+	double hours = j->n_nodes / 3600.0;
+	uint32_t other[2];
+
+	memcpy(other, w->apps.bytes + (app ? w->apps.end[app - 1] : 0),
+	       sizeof(other));
 	if (np_array_grow(&w->candidate, w->n_candidates,
 			  sizeof(*w->candidate)))
 		return -ENOMEM;
@@ -452,8 +426,13 @@ static int add_candidate(struct work *w, size_t class, uint32_t app,
 		.p = p,
 		.class = class,
 		.app = app,
-		.runs = runs,
-		.total = *total,
+		.pair.user = j->user,
+		.pair.name = j->name,
+		.pair.by_user = other[0],
+		.pair.by_name = other[1],
+		.pair.runs = (uint32_t)runs,
+		.pair.node_hours = { hours * total->mean, hours * total->low,
+				     hours * total->high },
 	};
 	return 0;
 }
@@ -537,11 +516,7 @@ static int fit_classes(struct work *w)
 			continue;
 		w->out->n_groups++;
 		w->out->n_compared += c.n;
-		usual = median_sec(w, &c);
-		if (!(usual > 0)) {
-			rc = -ENOMEM;
-			break;
-		}
+		usual = median_sec(w, &c, sec);
 		add_nodes(w, &c, usual);
 		k = find_neighbours(w, &c, &seen, list, room, by);
 		if (k)
@@ -585,24 +560,23 @@ static int by_class(const void *a, const void *b)
 /* Add the pairs that are no chance, and what they cost on which leaf switches. */
 static int add_pairs(struct work *w)
 {
+	struct np_job_cost *t = w->out;
 	size_t n = keep_candidates(w);
-	int rc = 0;
 
 	if (n)
 		qsort(w->candidate, n, sizeof(*w->candidate), by_class);
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct candidate *of = &w->candidate[i];
 		struct class c = newest(&w->of[of->class]);
 
-		rc = add_pair(w, &c, of->app, of->runs, &of->total);
-		if (!rc)
-			add_leaves(
-				w, &c, of->app,
-				&w->out->pair[w->out->n_pairs - 1].node_hours);
+		if (np_array_grow(&t->pair, t->n_pairs, sizeof(*t->pair)))
+			return -ENOMEM;
+		t->pair[t->n_pairs++] = of->pair;
+		add_leaves(w, &c, of->app, &of->pair.node_hours);
 		if (i + 1 == n || of[1].class != of->class)
 			end_class(w);
 	}
-	return rc;
+	return 0;
 }
 
 /* ---- results ---- */
