@@ -134,11 +134,7 @@ struct sim {
 	uint32_t *leaf_nodes; /* per leaf: its nodes that can be chosen */
 	uint32_t *leaf_list; /* the leaves that have any, n_leaf_list of them */
 	size_t n_leaf_list;
-	uint32_t *leaf_order; /* leaves of a switch, most nodes first */
-	uint32_t *leaf_first; /* per number of nodes: the first leaf with as
-				 many, as an index in leaf_order */
-	size_t largest_leaf;  /* nodes of the largest leaf */
-	uint32_t *chosen;     /* positions or nodes of one job */
+	uint32_t *chosen; /* positions or nodes of one job */
 	uint32_t n_chosen;
 
 	/* Jobs. */
@@ -877,35 +873,6 @@ static const struct np_sim_switch *fullest_part(const struct sim *sim,
 	return best;
 }
 
-/*
- * Sort the leaves below a switch into sim->leaf_order, those with most nodes
- * first and equal ones in their own order (a counting sort). Returns how many.
- */
-static size_t sort_leaves(struct sim *sim, const struct np_sim_switch *top)
-{
-	uint32_t *first = sim->leaf_first, n_before = 0, n_listed;
-	const size_t most = sim->largest_leaf;
-
-	memset(first, 0, (most + 1) * sizeof(*first));
-	for (size_t i = 0; i < sim->n_leaf_list; i++)
-		if (is_below(sim, sim->leaf_list[i], top))
-			first[sim->leaf_nodes[sim->leaf_list[i]]]++;
-	for (size_t k = most + 1; k--;) {
-		uint32_t has = first[k];
-
-		first[k] = n_before;
-		n_before += has;
-	}
-	n_listed = first[0];
-	for (size_t i = 0; i < sim->n_leaf_list; i++) {
-		uint32_t leaf = sim->leaf_list[i];
-
-		if (sim->leaf_nodes[leaf] && is_below(sim, leaf, top))
-			sim->leaf_order[first[sim->leaf_nodes[leaf]]++] = leaf;
-	}
-	return n_listed;
-}
-
 /* Append n of a leaf's nodes in mask[] to sim->chosen. */
 static void take_nodes(struct sim *sim, const uint64_t *mask, uint32_t leaf,
 		       uint32_t n)
@@ -918,23 +885,31 @@ static void take_nodes(struct sim *sim, const uint64_t *mask, uint32_t leaf,
 }
 
 /*
- * Append n nodes of mask[] below a switch: of the leaves with the most nodes,
- * until one has enough for the rest.
+ * Append n nodes of mask[] on leaves below a switch: all leaves with the most
+ * nodes, then those with the next smaller number, until one has enough for the
+ * rest.
  */
 static void take_leaves(struct sim *sim, const uint64_t *mask,
 			const struct np_sim_switch *top, uint32_t n)
 {
-	size_t i, best, end = sort_leaves(sim, top);
-	const uint32_t *order = sim->leaf_order;
+	const uint32_t *list = sim->leaf_list;
+	uint32_t leaf;
 
-	for (i = 0; sim->leaf_nodes[order[i]] < n; i++) {
-		n -= sim->leaf_nodes[order[i]];
-		take_nodes(sim, mask, order[i], sim->leaf_nodes[order[i]]);
+	while ((leaf = tightest_leaf(sim, top, n)) == NP_NO_LEAF) {
+		uint32_t most = 0;
+
+		for (size_t i = 0; i < sim->n_leaf_list; i++)
+			if (sim->leaf_nodes[list[i]] > most &&
+			    is_below(sim, list[i], top))
+				most = sim->leaf_nodes[list[i]];
+		for (size_t i = 0; i < sim->n_leaf_list && most < n; i++)
+			if (sim->leaf_nodes[list[i]] == most &&
+			    is_below(sim, list[i], top)) {
+				take_nodes(sim, mask, list[i], most);
+				n -= most;
+			}
 	}
-	for (best = i; i < end && sim->leaf_nodes[order[i]] >= n; i++)
-		if (sim->leaf_nodes[order[i]] < sim->leaf_nodes[order[best]])
-			best = i;
-	take_nodes(sim, mask, order[best], n);
+	take_nodes(sim, mask, leaf, n);
 }
 
 /*
@@ -2313,21 +2288,15 @@ static int make_nodes(struct sim *sim)
 	sets = calloc((5 + cluster->n_partitions) * sim->words, sizeof(*sets));
 	sim->idle = sets;
 	sim->in_partitions = calloc(n, sizeof(*sim->in_partitions));
-	sim->largest_leaf = leaves->largest;
-	if (n - leaves->first[leaves->n] > sim->largest_leaf)
-		sim->largest_leaf = n - leaves->first[leaves->n];
 	sim->leaf_at = calloc(n, sizeof(uint32_t));
 	sim->leaf_nodes = calloc(leaves->n + 1, sizeof(uint32_t));
 	sim->leaf_list = calloc(leaves->n + 1, sizeof(uint32_t));
-	sim->leaf_order = calloc(leaves->n + 1, sizeof(uint32_t));
-	sim->leaf_first = calloc(sim->largest_leaf + 1, sizeof(uint32_t));
 	sim->chosen = calloc(n, sizeof(*sim->chosen));
 	sim->leaf_jobs = calloc(leaves->n + 1, sizeof(*sim->leaf_jobs));
 	sim->cpus = sim->shared ? calloc(n, sizeof(*sim->cpus)) : NULL;
 	sim->part = calloc(sim->words, sizeof(*sim->part));
 	if (!sets || !sim->in_partitions || !sim->leaf_nodes || !sim->chosen ||
-	    !sim->leaf_at || !sim->leaf_list || !sim->leaf_order ||
-	    !sim->leaf_first || !sim->leaf_jobs || !sim->part ||
+	    !sim->leaf_at || !sim->leaf_list || !sim->leaf_jobs || !sim->part ||
 	    (sim->shared && !sim->cpus))
 		return -ENOMEM;
 	sim->mask = sets + sim->words;
@@ -2445,8 +2414,8 @@ static void free_simulation(struct sim *sim)
 		sim->eligible.at,   sim->cancels.at, sim->expected.at,
 		sim->queue.at,	    sim->idle,	     sim->in_partitions,
 		sim->leaf_at,	    sim->leaf_nodes, sim->leaf_list,
-		sim->leaf_order,    sim->leaf_first, sim->chosen,
-		sim->cpus,	    sim->slot,	     sim->part,
+		sim->chosen,	    sim->cpus,	     sim->slot,
+		sim->part,
 	};
 
 	placing_free(sim);
