@@ -437,10 +437,10 @@ static int read_job(struct cli_diagnosis *diagnosis, uint32_t id, uint32_t task,
 	find_job(diagnosis, id, task);
 	if (!diagnosis->job)
 		return 0;
-	np_acct_text(&diagnosis->acct, diagnosis->job->user, user,
+	np_acct_text(&diagnosis->acct.text, diagnosis->job->user, user,
 		     sizeof(user));
 	snprintf(name, sizeof(name), "--name=%s",
-		 np_acct_text(&diagnosis->acct, diagnosis->job->name, text,
+		 np_acct_text(&diagnosis->acct.text, diagnosis->job->name, text,
 			      sizeof(text)));
 	snprintf(nodes, sizeof(nodes), "--nnodes=%u", diagnosis->job->n_nodes);
 	date_argument(

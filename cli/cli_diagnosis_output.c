@@ -28,17 +28,19 @@
 
 const char *cli_acct_text(const struct np_acct *acct, uint32_t number)
 {
-	return np_acct_text(acct, number, cli_text_buffer(), NAME_BYTES);
+	return np_acct_text(&acct->text, number, cli_text_buffer(), NAME_BYTES);
 }
 
 const char *cli_acct_node(const struct np_acct *acct, uint32_t number)
 {
-	return np_acct_node(acct, number, cli_text_buffer(), NAME_BYTES);
+	return np_acct_text(&acct->node_name, number, cli_text_buffer(),
+			    NAME_BYTES);
 }
 
 const char *cli_acct_leaf(const struct np_acct *acct, uint32_t number)
 {
-	return np_acct_leaf(acct, number, cli_text_buffer(), NAME_BYTES);
+	return np_acct_text(&acct->leaf_name, number, cli_text_buffer(),
+			    NAME_BYTES);
 }
 
 /* Whether the user who runs this command may see whose job this is. */
@@ -51,9 +53,9 @@ static bool may_name(const struct cli_diagnosis *diagnosis,
 	if (!diagnosis->masked)
 		return true;
 	pw = getpwuid(geteuid());
-	return pw &&
-	       !strcmp(pw->pw_name, np_acct_text(&diagnosis->acct, job->user,
-						 user, sizeof(user)));
+	return pw && !strcmp(pw->pw_name,
+			     np_acct_text(&diagnosis->acct.text, job->user,
+					  user, sizeof(user)));
 }
 
 /* The id of a job, "12" or "12_3". */
@@ -1787,7 +1789,7 @@ const char *cli_blame_app(const struct np_acct *acct, uint32_t user,
 	char short_user[128];
 
 	return cli_text("%s/%s",
-			np_acct_text(acct, user, short_user,
+			np_acct_text(&acct->text, user, short_user,
 				     sizeof(short_user)),
 			cli_acct_text(acct, name));
 }

@@ -45,9 +45,8 @@ static uint32_t number_of(struct np_index *x, const char *text)
 	return np_index_add(x, text, len < MAX_TEXT ? len : MAX_TEXT);
 }
 
-/* Copy a text by its number, "" if unknown, without control characters. */
-static const char *text_of(const struct np_index *x, uint32_t number, char *buf,
-			   size_t len)
+const char *np_acct_text(const struct np_index *x, uint32_t number, char *buf,
+			 size_t len)
 {
 	size_t from = number && number < x->n ? x->end[number - 1] : 0;
 	size_t n = number < x->n ? x->end[number] - from : 0;
@@ -55,24 +54,6 @@ static const char *text_of(const struct np_index *x, uint32_t number, char *buf,
 	snprintf(buf, len, "%.*s", (int)n, n ? x->bytes + from : "");
 	np_text_make_plain(buf);
 	return buf;
-}
-
-const char *np_acct_text(const struct np_acct *h, uint32_t number, char *buf,
-			 size_t len)
-{
-	return text_of(&h->text, number, buf, len);
-}
-
-const char *np_acct_node(const struct np_acct *h, uint32_t number, char *buf,
-			 size_t len)
-{
-	return text_of(&h->node_name, number, buf, len);
-}
-
-const char *np_acct_leaf(const struct np_acct *h, uint32_t number, char *buf,
-			 size_t len)
-{
-	return text_of(&h->leaf_name, number, buf, len);
 }
 
 /* ---- leaf switches ---- */
@@ -774,7 +755,7 @@ const char *np_acct_command(const struct np_acct *h,
 	bool options = true, value = false, idle = false;
 	size_t used = 0;
 
-	np_acct_text(h, j->line, text, sizeof(text));
+	np_acct_text(&h->text, j->line, text, sizeof(text));
 	buf[0] = '\0';
 	/* The first word is sbatch; from the name of the script on all counts. */
 	for (word = strtok_r(text, " ", &rest); word && used < len;

@@ -100,12 +100,12 @@ int np_acct_read(struct np_acct *h, char *text, const char *name,
  */
 int np_acct_index(struct np_acct *h);
 
-/* Copy a text into buf of len bytes, fit for a terminal (np_text.h). */
-const char *np_acct_text(const struct np_acct *h, uint32_t number, char *buf,
-			 size_t len);
-const char *np_acct_node(const struct np_acct *h, uint32_t number, char *buf,
-			 size_t len);
-const char *np_acct_leaf(const struct np_acct *h, uint32_t number, char *buf,
+/*
+ * Copy a text, or the name of a node or leaf switch, into buf of len bytes, fit
+ * for a terminal (np_text.h); "" for a number without one. x: np_acct.text,
+ * node_name or leaf_name.
+ */
+const char *np_acct_text(const struct np_index *x, uint32_t number, char *buf,
 			 size_t len);
 
 /* Number of nodes of jobs that are on no leaf switch of the topology. */

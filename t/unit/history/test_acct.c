@@ -66,7 +66,8 @@ T_TEST("jobs as sacct prints them")
 	j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
 	T_CHECK(j && j->n_nodes == 2 && j->n_listed == 2);
 	T_CHECK(np_acct_job_sec(&h, j) == 110 && j->limit_sec == 3600);
-	T_CHECK(!strcmp(np_acct_text(&h, j->user, name, sizeof(name)), "a"));
+	T_CHECK(!strcmp(np_acct_text(&h.text, j->user, name, sizeof(name)),
+			"a"));
 	j = np_acct_find(&h, 7, NP_ACCT_NO_TASK);
 	T_CHECK(j && j->start == 5100 && j->requeues == 1);
 	j = np_acct_find(&h, 8, 3);
@@ -375,7 +376,8 @@ T_TEST("the neighbours of a job")
 	if (n == 2) {
 		T_CHECK(h.job[b[0].job].id == 3 && b[0].nodes == 1);
 		T_CHECK(b[0].from == 2000 && b[0].to == 2050);
-		T_CHECK(!strcmp(np_acct_leaf(&h, b[0].leaf, leaf, sizeof(leaf)),
+		T_CHECK(!strcmp(np_acct_text(&h.leaf_name, b[0].leaf, leaf,
+					     sizeof(leaf)),
 				"leaf0"));
 		T_CHECK(h.job[b[1].job].id == 4 && b[1].to == 2110);
 		T_CHECK(!b[0].same_node && !b[1].same_node);
@@ -506,10 +508,10 @@ T_TEST("sacct --json in the layouts of its releases")
 				  j->limit_sec == r->limit_sec);
 		T_ROW(of, j && j->submit == 990 && j->n_nodes == 2 &&
 				  j->n_listed == 2 && j->cpus == r->cpus);
-		T_ROW(of, j && !strcmp(np_acct_text(&h, j->user, text,
+		T_ROW(of, j && !strcmp(np_acct_text(&h.text, j->user, text,
 						    sizeof(text)),
 				       "a"));
-		T_ROW(of, j && !strcmp(np_acct_text(&h, j->name, text,
+		T_ROW(of, j && !strcmp(np_acct_text(&h.text, j->name, text,
 						    sizeof(text)),
 				       "a \"b\" \xc3\xa9/"));
 		np_acct_free(&h);

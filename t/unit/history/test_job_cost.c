@@ -80,7 +80,7 @@ static bool finds_loud(const int *quiet, const int *loud, size_t n, bool alone,
 	judge(quiet, loud, n, alone, &h, &t);
 	*n_pairs = t.n_pairs;
 	found = t.n_pairs == 1 &&
-		!strcmp("loud", np_acct_text(&h, t.pair[0].by_name, name,
+		!strcmp("loud", np_acct_text(&h.text, t.pair[0].by_name, name,
 					     sizeof(name)));
 	if (found)
 		*hours = t.pair[0].node_hours;
@@ -245,10 +245,10 @@ static void judge_many(int n_slowed, int often, size_t found[2])
 	T_CHECK(out.n_examined == APPS * NEIGHBOURS);
 	found[0] = found[1] = 0;
 	for (size_t i = 0; i < out.n_pairs; i++) {
-		np_acct_text(&h, out.pair[i].name, by, sizeof(by));
+		np_acct_text(&h.text, out.pair[i].name, by, sizeof(by));
 		a = atoi(by + strlen("app"));
 		snprintf(want, sizeof(want), "near%d-0", a);
-		np_acct_text(&h, out.pair[i].by_name, by, sizeof(by));
+		np_acct_text(&h.text, out.pair[i].by_name, by, sizeof(by));
 		found[a >= n_slowed || strcmp(by, want)]++;
 	}
 	np_job_cost_free(&out);
