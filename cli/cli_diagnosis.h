@@ -167,13 +167,24 @@ void cli_diagnosis_json(json_object *parent,
 struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis);
 
 /*
- * For netprof blame and its section in the report: the name of an application,
- * "USER/JOBNAME"; and the first sentence, how much all jobs lost.
+ * For netprof blame and its section in the report: the first sentence, how much
+ * all jobs lost; and the rows of each list, the costliest first.
  */
 struct np_job_cost;
-const char *cli_blame_app(const struct np_acct *acct, uint32_t user,
-			  uint32_t name);
 const char *cli_blame_verdict(const struct np_job_cost *cost);
+
+enum cli_blame_list { CLI_BLAME_PAIRS, CLI_BLAME_LEAVES, CLI_BLAME_NODES };
+struct cli_blame_row {
+	/* The slowed application, "USER/JOBNAME", and the other one; or the
+	   leaf switch or node, and NULL. */
+	const char *names[2];
+	uint32_t runs;					  /* 0: not counted */
+	const struct np_blame_range *node_hours, *slower; /* slower: or NULL */
+};
+/* Make row i of a list; false: there are no more. */
+bool cli_blame_row(const struct np_acct *acct, const struct np_job_cost *cost,
+		   enum cli_blame_list list, size_t i,
+		   struct cli_blame_row *row);
 
 /* Names in the accounting, by their numbers, at most 255 bytes of each. */
 const char *cli_acct_text(const struct np_acct *acct, uint32_t number);

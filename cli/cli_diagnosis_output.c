@@ -1783,8 +1783,9 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis)
 
 /* ---- all jobs ---- */
 
-const char *cli_blame_app(const struct np_acct *acct, uint32_t user,
-			  uint32_t name)
+/* "USER/JOBNAME" */
+static const char *app_name(const struct np_acct *acct, uint32_t user,
+			    uint32_t name)
 {
 	char short_user[128];
 
@@ -1792,6 +1793,38 @@ const char *cli_blame_app(const struct np_acct *acct, uint32_t user,
 			np_acct_text(&acct->text, user, short_user,
 				     sizeof(short_user)),
 			cli_acct_text(acct, name));
+}
+
+bool cli_blame_row(const struct np_acct *acct, const struct np_job_cost *cost,
+		   enum cli_blame_list list, size_t i,
+		   struct cli_blame_row *row)
+{
+	const struct np_job_cost_pair *pair = cost->pair;
+	const struct np_job_cost_node *node = cost->node;
+
+	if (list == CLI_BLAME_PAIRS && i < cost->n_pairs)
+		*row = (struct cli_blame_row){
+			.names = { app_name(acct, pair[i].user, pair[i].name),
+				   app_name(acct, pair[i].by_user,
+					    pair[i].by_name) },
+			.runs = pair[i].runs,
+			.node_hours = &pair[i].node_hours,
+		};
+	else if (list == CLI_BLAME_LEAVES && i < cost->n_leaves)
+		*row = (struct cli_blame_row){
+			.names = { cli_acct_leaf(acct, cost->leaf[i].leaf) },
+			.node_hours = &cost->leaf[i].node_hours,
+		};
+	else if (list == CLI_BLAME_NODES && i < cost->n_nodes)
+		*row = (struct cli_blame_row){
+			.names = { cli_acct_node(acct, node[i].node) },
+			.runs = node[i].runs,
+			.node_hours = &node[i].node_hours,
+			.slower = &node[i].excess_time,
+		};
+	else
+		return false;
+	return true;
 }
 
 const char *cli_blame_verdict(const struct np_job_cost *cost)

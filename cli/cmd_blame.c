@@ -35,46 +35,52 @@ struct blame_options {
 	bool metrics;
 };
 
-static size_t at_most(size_t max, size_t n)
-{
-	return n < max ? n : max;
-}
+/* The names of each list, and of what it is about, in JSON and in gauges. */
+static const struct {
+	const char *key, *labels[2];
+} lists[] = {
+	[CLI_BLAME_PAIRS] = { "pairs", { "slowed", "by" } },
+	[CLI_BLAME_LEAVES] = { "leaves", { "leaf" } },
+	[CLI_BLAME_NODES] = { "nodes", { "node" } },
+};
 
 /* ---- text output ---- */
 
-/* Print what applications lost to each other, the costliest pairs first. */
+/* Width of a column of names, which is at least width. */
+static int names_width(const struct np_acct *acct,
+		       const struct np_job_cost *costs,
+		       enum cli_blame_list list, int width)
+{
+	struct cli_blame_row row;
+
+	for (size_t i = 0;
+	     i < MAX_ROWS && cli_blame_row(acct, costs, list, i, &row); i++)
+		for (int k = 0; k < 2 && row.names[k]; k++)
+			width = cli_widen(width, row.names[k]);
+	return width;
+}
+
+/* Print what applications lost to each other. */
 static void print_pairs(const struct np_acct *acct,
 			const struct np_job_cost *costs)
 {
-	size_t shown = at_most(MAX_ROWS, costs->n_pairs);
-	int width = cli_name_column(23, 2);
+	int width = names_width(acct, costs, CLI_BLAME_PAIRS,
+				cli_name_column(23, 2));
+	struct cli_blame_row row;
 
 	if (!costs->n_pairs)
 		return;
-	for (size_t i = 0; i < shown; i++) {
-		const struct np_job_cost_pair *pair = &costs->pair[i];
-
-		width = cli_widen(width,
-				  cli_blame_app(acct, pair->user, pair->name));
-		width = cli_widen(width, cli_blame_app(acct, pair->by_user,
-						       pair->by_name));
-	}
 	cli_heading("%-*s %-*s%6s%12s  %s", width, "Slowed", width, "By",
 		    "Runs", "Node-hours", "90 % interval");
-	for (size_t i = 0; i < shown; i++) {
-		const struct np_job_cost_pair *pair = &costs->pair[i];
-
-		cli_print_left(stdout,
-			       cli_blame_app(acct, pair->user, pair->name),
-			       width);
+	for (size_t i = 0; i < MAX_ROWS &&
+			   cli_blame_row(acct, costs, CLI_BLAME_PAIRS, i, &row);
+	     i++) {
+		cli_print_left(stdout, row.names[0], width);
 		putchar(' ');
-		cli_print_left(stdout,
-			       cli_blame_app(acct, pair->by_user,
-					     pair->by_name),
-			       width);
-		printf("%6u%12.1f  %.1f to %.1f\n", pair->runs,
-		       pair->node_hours.mean, pair->node_hours.low,
-		       pair->node_hours.high);
+		cli_print_left(stdout, row.names[1], width);
+		printf("%6u%12.1f  %.1f to %.1f\n", row.runs,
+		       row.node_hours->mean, row.node_hours->low,
+		       row.node_hours->high);
 	}
 	if (costs->n_pairs > MAX_ROWS)
 		printf("%zu more (shown with --json)\n",
@@ -88,23 +94,21 @@ static void print_pairs(const struct np_acct *acct,
 static void print_leaves(const struct np_acct *acct,
 			 const struct np_job_cost *costs)
 {
-	size_t shown = at_most(MAX_ROWS, costs->n_leaves);
-	int width = cli_name_column(40, 1);
+	int width = names_width(acct, costs, CLI_BLAME_LEAVES,
+				cli_name_column(40, 1));
+	struct cli_blame_row row;
 
 	if (!costs->n_leaves || acct->one_leaf)
 		return;
-	for (size_t i = 0; i < shown; i++)
-		width = cli_widen(width,
-				  cli_acct_leaf(acct, costs->leaf[i].leaf));
 	cli_heading("%-*s%12s  %s", width, "Leaf switch", "Node-hours",
 		    "90 % interval");
-	for (size_t i = 0; i < shown; i++) {
-		const struct np_blame_range *range = &costs->leaf[i].node_hours;
-
-		cli_print_left(stdout, cli_acct_leaf(acct, costs->leaf[i].leaf),
-			       width);
-		printf("%12.1f  %.1f to %.1f\n", range->mean, range->low,
-		       range->high);
+	for (size_t i = 0;
+	     i < MAX_ROWS &&
+	     cli_blame_row(acct, costs, CLI_BLAME_LEAVES, i, &row);
+	     i++) {
+		cli_print_left(stdout, row.names[0], width);
+		printf("%12.1f  %.1f to %.1f\n", row.node_hours->mean,
+		       row.node_hours->low, row.node_hours->high);
 	}
 }
 
@@ -112,29 +116,25 @@ static void print_leaves(const struct np_acct *acct,
 static void print_nodes(const struct np_acct *acct,
 			const struct np_job_cost *costs)
 {
-	size_t shown = at_most(MAX_ROWS, costs->n_nodes);
-	int width = cli_name_column(16, 1);
+	int width = names_width(acct, costs, CLI_BLAME_NODES,
+				cli_name_column(16, 1));
+	struct cli_blame_row row;
 
 	if (!costs->n_nodes)
 		return;
-	for (size_t i = 0; i < shown; i++)
-		width = cli_widen(width,
-				  cli_acct_node(acct, costs->node[i].node));
 	cli_heading("%-*s%6s%12s  %-16s%8s  %s", width, "Node", "Runs",
 		    "Node-hours", "95 % interval", "Slower", "95 % interval");
-	for (size_t i = 0; i < shown; i++) {
-		const struct np_job_cost_node *node = &costs->node[i];
-
-		cli_print_left(stdout, cli_acct_node(acct, node->node), width);
-		printf("%6u%12.1f  ", node->runs, node->node_hours.mean);
+	for (size_t i = 0; i < MAX_ROWS &&
+			   cli_blame_row(acct, costs, CLI_BLAME_NODES, i, &row);
+	     i++) {
+		cli_print_left(stdout, row.names[0], width);
+		printf("%6u%12.1f  ", row.runs, row.node_hours->mean);
 		cli_print_left(stdout,
-			       cli_text("%.1f to %.1f", node->node_hours.low,
-					node->node_hours.high),
+			       cli_text("%.1f to %.1f", row.node_hours->low,
+					row.node_hours->high),
 			       16);
-		printf("%6.1f %%  %.1f to %.1f %%\n",
-		       100 * node->excess_time.mean,
-		       100 * node->excess_time.low,
-		       100 * node->excess_time.high);
+		printf("%6.1f %%  %.1f to %.1f %%\n", 100 * row.slower->mean,
+		       100 * row.slower->low, 100 * row.slower->high);
 	}
 }
 
@@ -180,45 +180,23 @@ static int print_text(const struct np_acct *acct,
 
 /* ---- output for programs ---- */
 
-static void add_pairs(json_object *parent, const struct np_acct *acct,
-		      const struct np_job_cost *costs)
+static void add_rows(json_object *parent, const struct np_acct *acct,
+		     const struct np_job_cost *costs, enum cli_blame_list list)
 {
-	json_object *list = cli_put_array(parent, "pairs");
+	json_object *array = cli_put_array(parent, lists[list].key);
+	struct cli_blame_row row;
 
-	for (size_t i = 0; i < costs->n_pairs; i++) {
-		const struct np_job_cost_pair *pair = &costs->pair[i];
-		json_object *object = cli_append_object(list);
+	for (size_t i = 0; cli_blame_row(acct, costs, list, i, &row); i++) {
+		json_object *object = cli_append_object(array);
 
-		cli_put_text(object, "slowed",
-			     cli_blame_app(acct, pair->user, pair->name));
-		cli_put_text(object, "by",
-			     cli_blame_app(acct, pair->by_user, pair->by_name));
-		cli_put_count(object, "runs", pair->runs);
-		cli_put_range(object, "node_hours", &pair->node_hours);
-	}
-}
-
-static void add_leaves_and_nodes(json_object *parent,
-				 const struct np_acct *acct,
-				 const struct np_job_cost *costs)
-{
-	json_object *list = cli_put_array(parent, "leaves"), *object;
-
-	for (size_t i = 0; i < costs->n_leaves; i++) {
-		object = cli_append_object(list);
-		cli_put_text(object, "leaf",
-			     cli_acct_leaf(acct, costs->leaf[i].leaf));
-		cli_put_range(object, "node_hours", &costs->leaf[i].node_hours);
-	}
-	list = cli_put_array(parent, "nodes");
-	for (size_t i = 0; i < costs->n_nodes; i++) {
-		const struct np_job_cost_node *node = &costs->node[i];
-
-		object = cli_append_object(list);
-		cli_put_text(object, "node", cli_acct_node(acct, node->node));
-		cli_put_count(object, "runs", node->runs);
-		cli_put_range(object, "slower", &node->excess_time);
-		cli_put_range(object, "node_hours", &node->node_hours);
+		for (int k = 0; k < 2 && row.names[k]; k++)
+			cli_put_text(object, lists[list].labels[k],
+				     row.names[k]);
+		if (row.runs)
+			cli_put_count(object, "runs", row.runs);
+		if (row.slower)
+			cli_put_range(object, "slower", row.slower);
+		cli_put_range(object, "node_hours", row.node_hours);
 	}
 }
 
@@ -246,8 +224,9 @@ static int print_data(const struct np_acct *acct,
 	cli_put_count(output, "dropped_meetings", costs->n_dropped_meetings);
 	cli_put_bool(output, "topology", !acct->one_leaf);
 	cli_put_count(output, "nodes_off_leaves", np_acct_off_leaves(acct));
-	add_pairs(output, acct, costs);
-	add_leaves_and_nodes(output, acct, costs);
+	for (enum cli_blame_list list = CLI_BLAME_PAIRS;
+	     list <= CLI_BLAME_NODES; list++)
+		add_rows(output, acct, costs, list);
 	return cli_print_output(format, "blame", output, &table);
 }
 
@@ -272,25 +251,42 @@ static double get_part(const struct np_blame_range *range,
 				       range->mean;
 }
 
-/* The families of one quantity. */
-struct gauge_family {
-	const char *prefix, *unit, *help;
+/* What is printed of each list, three families of each. */
+/* clang-format off */
+static const struct gauge_family {
+	enum cli_blame_list list;
+	const char *prefix, *unit;
 	int percent; /* confidence level of the interval */
+	bool slower; /* print the row's slower, not node_hours */
+	const char *help;
+} families[] = {
+	{ CLI_BLAME_PAIRS, "blame_pair_", "node_hours", 90, false,
+	  "Node-hours that runs of one application lost to another one" },
+	{ CLI_BLAME_LEAVES, "blame_leaf_", "node_hours", 90, false,
+	  "Node-hours that jobs on a leaf switch lost to others" },
+	{ CLI_BLAME_NODES, "blame_node_", "node_hours", 95, false,
+	  "Node-hours that jobs lost because of a slow node" },
+	{ CLI_BLAME_NODES, "blame_node_slower_", "ratio", 95, true,
+	  "How much longer jobs take on a node than the same jobs elsewhere" },
 };
+/* clang-format on */
 
 /*
- * Begin the family of one part, and write its name, such as
- * blame_pair_low_node_hours, to name[]. The name ends with the unit, whose last
- * word ("hours") is the unit that OpenMetrics declares.
+ * Print the family of one part. Its name, such as blame_pair_low_node_hours,
+ * ends with the unit, whose last word ("hours") is the unit that OpenMetrics
+ * declares.
  */
-static void begin_family(FILE *out, const struct gauge_family *family,
-			 enum estimate_part part, char name[GAUGE_NAME_BYTES])
+static void print_family(FILE *out, const struct np_acct *acct,
+			 const struct np_job_cost *costs,
+			 const struct gauge_family *family,
+			 enum estimate_part part)
 {
 	static const char *const part_name[] = { "", "low", "high" };
 	const char *last_word = strrchr(family->unit, '_');
-	char text[256];
+	char name[GAUGE_NAME_BYTES], text[256];
+	struct cli_blame_row row;
 
-	snprintf(name, GAUGE_NAME_BYTES, "%s%s%s%s", family->prefix,
+	snprintf(name, sizeof(name), "%s%s%s%s", family->prefix,
 		 part_name[part], part == ESTIMATE_MEAN ? "" : "_",
 		 family->unit);
 	if (part == ESTIMATE_MEAN)
@@ -301,80 +297,13 @@ static void begin_family(FILE *out, const struct gauge_family *family,
 			 part_name[part], family->percent);
 	cli_gauge_begin(out, name, last_word ? last_word + 1 : family->unit,
 			text);
-}
-
-static void print_pair_gauges(FILE *out, const struct np_acct *acct,
-			      const struct np_job_cost *costs,
-			      enum estimate_part part)
-{
-	static const struct gauge_family family = {
-		"blame_pair_", "node_hours",
-		"Node-hours that runs of one application lost to another one",
-		90
-	};
-	static const char *const labels[] = { "slowed", "by" };
-	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_pairs);
-	char name[GAUGE_NAME_BYTES];
-
-	begin_family(out, &family, part, name);
-	for (size_t i = 0; i < shown; i++) {
-		const struct np_job_cost_pair *pair = &costs->pair[i];
-		const char *const values[] = {
-			cli_blame_app(acct, pair->user, pair->name),
-			cli_blame_app(acct, pair->by_user, pair->by_name),
-		};
-
-		cli_gauge_put_two(out, name, labels, values,
-				  get_part(&pair->node_hours, part));
-	}
-}
-
-static void print_leaf_gauges(FILE *out, const struct np_acct *acct,
-			      const struct np_job_cost *costs,
-			      enum estimate_part part)
-{
-	static const struct gauge_family family = {
-		"blame_leaf_", "node_hours",
-		"Node-hours that jobs on a leaf switch lost to others", 90
-	};
-	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_leaves);
-	char name[GAUGE_NAME_BYTES];
-
-	begin_family(out, &family, part, name);
-	for (size_t i = 0; i < shown; i++)
-		cli_gauge_put(out, name, "leaf",
-			      cli_acct_leaf(acct, costs->leaf[i].leaf),
-			      get_part(&costs->leaf[i].node_hours, part));
-}
-
-/* Print what each slow node costs, and how much longer jobs take on it. */
-static void print_node_gauges(FILE *out, const struct np_acct *acct,
-			      const struct np_job_cost *costs,
-			      enum estimate_part part)
-{
-	static const struct gauge_family cost = {
-		"blame_node_", "node_hours",
-		"Node-hours that jobs lost because of a slow node", 95
-	};
-	static const struct gauge_family excess_time = {
-		"blame_node_slower_", "ratio",
-		"How much longer jobs take on a node than the same jobs "
-		"elsewhere",
-		95
-	};
-	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_nodes);
-	char name[GAUGE_NAME_BYTES];
-
-	begin_family(out, &cost, part, name);
-	for (size_t i = 0; i < shown; i++)
-		cli_gauge_put(out, name, "node",
-			      cli_acct_node(acct, costs->node[i].node),
-			      get_part(&costs->node[i].node_hours, part));
-	begin_family(out, &excess_time, part, name);
-	for (size_t i = 0; i < shown; i++)
-		cli_gauge_put(out, name, "node",
-			      cli_acct_node(acct, costs->node[i].node),
-			      get_part(&costs->node[i].excess_time, part));
+	for (size_t i = 0; i < MAX_GAUGES_PER_FAMILY &&
+			   cli_blame_row(acct, costs, family->list, i, &row);
+	     i++)
+		cli_gauge_put_two(
+			out, name, lists[family->list].labels, row.names,
+			get_part(family->slower ? row.slower : row.node_hours,
+				 part));
 }
 
 static void print_gauges(FILE *out, const struct np_acct *acct,
@@ -383,11 +312,9 @@ static void print_gauges(FILE *out, const struct np_acct *acct,
 	cli_gauge_single(out, "blame_jobs", NULL,
 			 "Jobs whose run times were compared.",
 			 (double)costs->n_compared);
-	for (enum estimate_part part = 0; part < N_ESTIMATE_PARTS; part++) {
-		print_pair_gauges(out, acct, costs, part);
-		print_leaf_gauges(out, acct, costs, part);
-		print_node_gauges(out, acct, costs, part);
-	}
+	for (enum estimate_part part = 0; part < N_ESTIMATE_PARTS; part++)
+		for (size_t k = 0; k < NP_ARRAY_SIZE(families); k++)
+			print_family(out, acct, costs, &families[k], part);
 }
 
 /* Print the metrics to the file at path, or to stdout if path is NULL. */

@@ -593,90 +593,51 @@ static int load_blame(struct report *report, const struct cli_cmd *self,
 	return -1;
 }
 
-/* Write the pairs of applications, the most costly first. */
-static void put_cost_pairs(FILE *f, const struct np_acct *accounting,
-			   const struct np_job_cost *cost)
+/* Write a list of netprof blame, the most costly rows first. */
+static void put_costs(FILE *f, const struct report *report,
+		      enum cli_blame_list list)
 {
-	static const struct column columns[] = {
-		{ "Slowed", false, NULL },
-		{ "By", false, NULL },
-		{ "Runs", true, NULL },
-		{ "Node-hours (90 %)", true, "descending" },
-		{ NULL, false, NULL },
+	/* One more than any list has, which ends it. */
+	static const struct column columns[][5] = {
+		[CLI_BLAME_PAIRS] = {
+			{ "Slowed", false, NULL },
+			{ "By", false, NULL },
+			{ "Runs", true, NULL },
+			{ "Node-hours (90 %)", true, "descending" },
+		},
+		[CLI_BLAME_LEAVES] = {
+			{ "Leaf switch", false, NULL },
+			{ "Node-hours (90 %)", true, "descending" },
+		},
+		[CLI_BLAME_NODES] = {
+			{ "Node", false, NULL },
+			{ "Runs", true, NULL },
+			{ "Slower by % (95 %)", true, NULL },
+			{ "Node-hours (95 %)", true, "descending" },
+		},
 	};
+	struct cli_blame_row row;
 
-	if (!cost->n_pairs)
+	if (!cli_blame_row(&report->accounting, &report->cost, list, 0, &row))
 		return;
-	begin_table(f, "blame", columns);
-	for (size_t i = 0; i < cost->n_pairs && i < MAX_COSTS; i++) {
-		const struct np_job_cost_pair *pair = &cost->pair[i];
-
+	begin_table(f, "blame", columns[list]);
+	for (size_t i = 0;
+	     i < MAX_COSTS &&
+	     cli_blame_row(&report->accounting, &report->cost, list, i, &row);
+	     i++) {
 		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 cli_blame_app(accounting, pair->user, pair->name));
-		put_text(f, "<td class=\"word\">", "</td>", "%s",
-			 cli_blame_app(accounting, pair->by_user,
-				       pair->by_name));
-		put_range(f, pair->runs, 0, NAN, NAN);
-		put_range(f, pair->node_hours.mean, 1, pair->node_hours.low,
-			  pair->node_hours.high);
-		fputs("</tr>\n", f);
-	}
-	end_table(f);
-}
-
-/*
- * Write the leaf switches, the most costly first. Without a topology there is
- * only one, and no table.
- */
-static void put_cost_leaves(FILE *f, const struct np_acct *accounting,
-			    const struct np_job_cost *cost)
-{
-	static const struct column columns[] = {
-		{ "Leaf switch", false, NULL },
-		{ "Node-hours (90 %)", true, "descending" },
-		{ NULL, false, NULL },
-	};
-
-	if (!cost->n_leaves || accounting->one_leaf)
-		return;
-	begin_table(f, "blame", columns);
-	for (size_t i = 0; i < cost->n_leaves && i < MAX_COSTS; i++) {
-		const struct np_blame_range *r = &cost->leaf[i].node_hours;
-
-		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 cli_acct_leaf(accounting, cost->leaf[i].leaf));
-		put_range(f, r->mean, 1, r->low, r->high);
-		fputs("</tr>\n", f);
-	}
-	end_table(f);
-}
-
-/* Write the nodes on which the same jobs take longer than elsewhere. */
-static void put_cost_nodes(FILE *f, const struct np_acct *accounting,
-			   const struct np_job_cost *cost)
-{
-	static const struct column columns[] = {
-		{ "Node", false, NULL },
-		{ "Runs", true, NULL },
-		{ "Slower by % (95 %)", true, NULL },
-		{ "Node-hours (95 %)", true, "descending" },
-		{ NULL, false, NULL },
-	};
-
-	if (!cost->n_nodes)
-		return;
-	begin_table(f, "blame", columns);
-	for (size_t i = 0; i < cost->n_nodes && i < MAX_COSTS; i++) {
-		const struct np_job_cost_node *node = &cost->node[i];
-
-		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 cli_acct_node(accounting, node->node));
-		put_range(f, node->runs, 0, NAN, NAN);
-		put_range(f, 100 * node->excess_time.mean, 1,
-			  100 * node->excess_time.low,
-			  100 * node->excess_time.high);
-		put_range(f, node->node_hours.mean, 1, node->node_hours.low,
-			  node->node_hours.high);
+			 row.names[0]);
+		if (row.names[1])
+			put_text(f, "<td class=\"word\">", "</td>", "%s",
+				 row.names[1]);
+		if (row.runs)
+			put_range(f, row.runs, 0, NAN, NAN);
+		if (row.slower)
+			put_range(f, 100 * row.slower->mean, 1,
+				  100 * row.slower->low,
+				  100 * row.slower->high);
+		put_range(f, row.node_hours->mean, 1, row.node_hours->low,
+			  row.node_hours->high);
 		fputs("</tr>\n", f);
 	}
 	end_table(f);
@@ -703,9 +664,11 @@ static void put_blame(FILE *f, const struct report *report)
 		 accounting->one_leaf ? " No topology is known, so all nodes "
 					"count as one leaf switch." :
 					"");
-	put_cost_pairs(f, accounting, cost);
-	put_cost_leaves(f, accounting, cost);
-	put_cost_nodes(f, accounting, cost);
+	put_costs(f, report, CLI_BLAME_PAIRS);
+	/* Without a topology there is only one leaf switch. */
+	if (!accounting->one_leaf)
+		put_costs(f, report, CLI_BLAME_LEAVES);
+	put_costs(f, report, CLI_BLAME_NODES);
 	fputs("</section>\n", f);
 }
 
