@@ -33,6 +33,7 @@
 #include "cli_profile.h"
 #include "cli_slurm.h"
 #include "cli_text.h"
+#include "np_app.h"
 #include "np_array.h"
 #include "np_bits.h"
 #include "np_catalog.h"
@@ -57,8 +58,8 @@
 #define MAX_POLICIES 16
 #define MAX_SEEDS 100
 #define MAX_SETTINGS 16
-#define MAX_MIX 64    /* names in --mix */
-#define NAME_BYTES 64 /* bytes of the name of a policy or profile */
+#define MAX_MIX 64		    /* names in --mix */
+#define NAME_BYTES (NP_APP_MAX + 1) /* name of a policy or profile, NUL too */
 
 /* A simulation, or the means of several ones with different seeds. */
 struct summary {

@@ -1202,8 +1202,6 @@ test_colours_only_on_a_terminal() {
 	[[ $(netprof show lammps) != *$'\033'* ]] || fail "a pipe"
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"
-
 simulated() { # ARGS...
 	(cd "$ROOT/t/data/queue" && netprof simulate --leaves=4x4 "$@")
 }
@@ -1222,6 +1220,17 @@ test_a_queue_is_replayed() {
 		--swf="$ROOT/t/data/queue/small.swf" --mix=fft:1,halo:1 \
 		--pairs="$ROOT/t/data/queue/pairs"
 	is_picture "$S/simulate.svg" 'Node-hours saved' enforce
+}
+
+test_a_simulation_knows_pairs_with_the_longest_names() {
+	local name
+	setup
+	name=$(printf 'n%.0s' {1..64})
+	sed "s/fft/$name/g" "$ROOT/t/data/queue/pairs" >"$S/pairs"
+	equal "what is printed, but for the name" \
+		"$(simulated --swf=small.swf --pairs="$S/pairs" -P \
+			--mix="$name:30,halo:70" | sed "s/$name/fft/g")" \
+		"$(simulated --swf=small.swf --pairs=pairs -P --mix=fft:30,halo:70)"
 }
 
 # Of two runs of fft under a load, one takes nine times as long as the other.
@@ -1613,3 +1622,5 @@ test_bad_input_of_a_replay_is_reported() {
 	topology 'conf:2: BlockSizes: unexpected key' conf 'BlockSizes=1,2\nBlockName=b0 Nodes=n0 BlockSizes=1\n'
 	topology 'conf:2: b0 is defined twice' conf 'BlockName=b0 Nodes=n0\nBlockName=b0 Nodes=n1\n'
 }
+
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"
