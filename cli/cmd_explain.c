@@ -553,7 +553,7 @@ static void print_decision(const struct explanation *explanation)
 			   job->leaves);
 	else if (!strcmp(job->action, "unrestricted"))
 		cli_printf(CLI_BOLD, 0,
-			   "%s may run anywhere: it waits for Slurm, not for "
+			   "%s is unrestricted: it waits for Slurm, not for "
 			   "placement (squeue shows why).",
 			   who);
 	else

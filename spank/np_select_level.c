@@ -71,8 +71,8 @@ static int copy_names(const struct np_curve_levels *levels,
 }
 
 /*
- * Find out whether the intervals so far have shown that intervals cannot tell
- * anything. Returns 0 or -ENOMEM.
+ * Find out whether no interval so far was of use, so that whole runs are
+ * needed. Returns 0 or -ENOMEM.
  */
 static int are_useless(const struct np_earlier_intervals *earlier,
 		       bool *useless)

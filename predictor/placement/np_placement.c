@@ -3623,7 +3623,7 @@ static int account_job(struct np_prefer *prefer, uint32_t i, uint64_t *scratch)
 
 /*
  * Count the nodes that a submitted job may take before the next one does: on
- * leaves[] if it is restricted to them, otherwise anywhere.
+ * leaves[] if it is restricted to them, otherwise on any.
  */
 static void prefer_admit(struct np_prefer *prefer, const struct np_job *job,
 			 bool restricted, const uint64_t *leaves)
@@ -4252,7 +4252,7 @@ static const char *const reasons[] = {
 	[NP_WHY_RESERVATION] = "it runs in a reservation",
 	[NP_WHY_HETEROGENEOUS] = "it is a component of a heterogeneous job, "
 				 "and all components must start together",
-	[NP_WHY_CONSTRAINT] = "placement cannot tell which nodes match its "
+	[NP_WHY_CONSTRAINT] = "placement does not know which nodes match its "
 			      "partitions, features, excluded nodes, or "
 			      "--contiguous, --segment or --exclusive=topo",
 	[NP_WHY_CHANGING] =
@@ -4350,7 +4350,7 @@ const char *np_placement_text(const struct np_placement *placement,
 		append(&line, "ignored: ");
 		break;
 	case NP_ACT_UNRESTRICTED:
-		append(&line, "may run anywhere: ");
+		append(&line, "unrestricted: ");
 		break;
 	case NP_ACT_RESTRICT:
 		append(&line, "kept off %u of %zu leaf switches: ",

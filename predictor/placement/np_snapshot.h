@@ -135,7 +135,7 @@ enum np_job_flag {
 	NP_JOB_NODELIST = 1 << 2,    /* the user chose nodes by name */
 	NP_JOB_RESERVATION = 1 << 3, /* runs in a reservation */
 	NP_JOB_HETEROGENEOUS = 1 << 4, /* component of a heterogeneous job */
-	NP_JOB_CONSTRAINT = 1 << 5,    /* the caller cannot tell which nodes
+	NP_JOB_CONSTRAINT = 1 << 5,    /* the caller does not know which nodes
 					  its request matches */
 	NP_JOB_CHANGING = 1 << 6,      /* its owner changes jobs faster than the
 					  caller can update them */

@@ -238,7 +238,7 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 	is_ignored_with "it asks for nodes by name" -w n3
 	is_ignored_with "it runs in a reservation" --reservation=r
 	is_ignored_with "it has a deadline" --deadline=now+2days
-	is_ignored_with "placement cannot tell which nodes match its" -C "[old*1]"
+	is_ignored_with "placement does not know which nodes match its" -C "[old*1]"
 	a=$(inside sbatch --parsable -o /dev/null -J fft --netprofile=fft \
 		-N1 : -N1 --wrap 'sleep 1')
 	slack

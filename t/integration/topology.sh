@@ -94,7 +94,7 @@ test_a_partition_may_have_a_topology_of_its_own() {
 	wait_for is_restricted "$(pending fft -p racks)"
 	MARK=$(wc -c <"$LOG")
 	pending fft -p flat >/dev/null
-	wait_for said "ignored: placement cannot tell which nodes"
+	wait_for said "ignored: placement does not know which nodes"
 }
 
 test_a_base_block_counts_as_a_leaf_switch() {

@@ -116,7 +116,7 @@ static const struct {
 	  .want_exc = "n5," BUT1,
 	  .want_comment = "netprof{user=n5 ours=" BUT1 " held=0}",
 	  .want_begin = SOME_NOW, .ours = BUT1 },
-	{ "all of it, for a task that may go anywhere",
+	{ "all of it, for a task that is unrestricted",
 	  .comment = "netprof{held=0}", UNRESTRICTED, .force = true, .rc = 1,
 	  .want_exc = "", .want_comment = "netprof{held=0}",
 	  .want_begin = SOME_NOW },

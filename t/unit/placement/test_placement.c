@@ -19,9 +19,9 @@ static const struct {
 	/* Apart, and no more than that. */
 	{ "two conflicting pending jobs never share a leaf",
 	  TWO "job 1 X 2; job 2 Y 2", "1=a 2=b" },
-	{ "without a conflict both may go anywhere", TWO "job 1 X 2; job 2 H 2",
-	  "1=any 2=any" },
-	{ "one that slows no other may run anywhere in spite of a conflict",
+	{ "without a conflict both are unrestricted",
+	  TWO "job 1 X 2; job 2 H 2", "1=any 2=any" },
+	{ "one that slows no other is unrestricted in spite of a conflict",
 	  TWO "job 1 X 2; job 2 Y 2; job 3 H 2", "3=any" },
 	{ "a job stays off the leaf of a running one it conflicts with",
 	  TWO "run 9 Y a:1; job 1 X 2", "1=b" },
@@ -102,7 +102,7 @@ static const struct {
 	  TWO "run 9 X b:1; job 1 X 2; job 2 Y 4", "1=b 2=a" },
 
 	/* Time. */
-	{ "a job held back for long enough may go anywhere",
+	{ "a job held back for long enough is unrestricted",
 	  TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=3600", "1=any" },
 	{ "until then it waits",
 	  TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=3599", "1=hold" },
@@ -248,7 +248,7 @@ static const struct {
 	  TWO "run 9 Y a:1; job 2 H 2 prio=9; job 1 X 2 mode=prefer", "1=b" },
 	{ "prefer leaves room for the next of its kind",
 	  TWO "both X X .3; job 1 X 2 mode=prefer", "1=a" },
-	{ "prefer lets a job that is alone in what it is go anywhere",
+	{ "prefer does not restrict a job that is alone in what it is",
 	  TWO "job 1 X 2 mode=prefer", "1=any" },
 	{ "prefer lets go of a job that did not start",
 	  TWO "last 970; run 9 Y a:1; job 1 X 2 mode=prefer prior=b", "1=any" },

@@ -49,7 +49,7 @@ static const struct {
 	  "30 % (limit 10 %) with running job 9; held for 40 s so far, "
 	  "at most 3600 s (MaxDefer)" },
 	{ "MaxDefer is reached", TWO "run 9 Y a:1; job 1 X 2 held=3600", 1,
-	  "may run anywhere: the maximum hold time is reached; held for "
+	  "unrestricted: the maximum hold time is reached; held for "
 	  "3600 s so far, at most 3600 s (MaxDefer)" },
 	{ "no profile", TWO "job 1 - 2", 1,
 	  "ignored: its application is not known, or its profile is another "

@@ -111,7 +111,7 @@ static bool harmless(const struct world *w, size_t a)
 	return true;
 }
 
-T_TEST("jobs that conflict with nobody may go anywhere")
+T_TEST("jobs that conflict with nobody are unrestricted")
 {
 	unsigned seen = 0;
 

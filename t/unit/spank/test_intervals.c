@@ -439,7 +439,7 @@ T_TEST("a program that is silent at first")
 	end(&w);
 }
 
-/* Intervals say that they cannot tell, so that later runs are whole runs. */
+/* Its intervals are recorded as useless, so that later runs are whole runs. */
 T_TEST("a program that is always silent")
 {
 	static struct np_interval b[NP_RECORD_MAX_INTERVALS];
