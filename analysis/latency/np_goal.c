@@ -529,9 +529,10 @@ static uint64_t next_number(struct text_reader *r, const char *what,
 static uint32_t next_rank(struct text_reader *r, bool any)
 {
 	next_word(r);
-	return any && word_is(r, "-1") ?
-		       NP_ANY :
-		       (uint32_t)parse_number(r, "a rank", NP_ANY - 1, NULL);
+	if (any && word_is(r, "-1"))
+		return NP_ANY;
+	return (uint32_t)parse_number(r, any ? "a rank (-1: any)" : "a rank",
+				      r->n_ranks - 1, NULL);
 }
 
 /* Reads a tag, or -1 for any. */
@@ -846,7 +847,7 @@ static bool plain_operation(struct text_reader *r, const char **p,
 	if (op.kind != NP_OP_CALC &&
 	    (!(op.kind == NP_OP_SEND ? plain_text(p, "b to ") :
 				       plain_text(p, "b from ")) ||
-	     !plain_number(p, NP_ANY - 1, &peer) ||
+	     !plain_number(p, r->n_ranks - 1, &peer) ||
 	     !plain_option(p, " tag ", UINT64_MAX, &tag)))
 		return false;
 	if (!plain_option(p, " cpu ", UINT16_MAX, &cpu) ||

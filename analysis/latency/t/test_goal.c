@@ -57,11 +57,25 @@ static const struct {
 	{ "a size that is no number", "num_ranks 1\nrank 0 { calc x }",
 	  "\"x\", expected a time in whole ns" },
 	{ "a send to any", "num_ranks 1\nrank 0 { send 8b to -1 }",
-	  "-1, expected a rank of 0 to" },
+	  "some.goal:2: rank 0: -1, expected a rank of 0 to 0" },
+	{ "a send to any, the line ends", "num_ranks 2\nrank 0 {\n"
+	  "l1: send 8b to -1 tag 7\n}\nrank 1 {}\n",
+	  "some.goal:3: rank 0: -1, expected a rank of 0 to 1" },
+	{ "a receive from below any", "num_ranks 2\nrank 0 {\n"
+	  "l1: recv 8b from -2\n}\nrank 1 {}\n", "some.goal:3: rank 0: -2, "
+	  "expected a rank (-1: any) of 0 to 1" },
+	{ "a section of rank -1", "num_ranks 2\nrank -1 {}\n",
+	  "some.goal:2: -1, expected a rank of 0 to 1" },
+	{ "a peer beyond 32 bits", "num_ranks 2\nrank 0 {\n"
+	  "l1: send 8b to 4294967296\n}\nrank 1 {}\n", "some.goal:3: rank 0: "
+	  "4294967296, expected a rank of 0 to 1" },
+	{ "a peer that is the number of ranks", "num_ranks 2\nrank 0 {\n"
+	  "l1: send 8b to 2\n}\nrank 1 {}\n", "some.goal:3: rank 0: 2, "
+	  "expected a rank of 0 to 1" },
 	{ "a send with any tag", "num_ranks 1\nrank 0 { send 8b to 0 tag -1 }",
 	  "-1, expected a tag of 0 to" },
 	{ "a peer beyond", "num_ranks 1\nrank 0 {\nl1: recv 8b from 1 }",
-	  ":3: rank 0: a receive from rank 1, expected at most 0" },
+	  ":3: rank 0: 1, expected a rank (-1: any) of 0 to 0" },
 	{ "two tags", "num_ranks 1\nrank 0 {\nsend 8b to 0 tag 1 cpu 2 tag 2 }",
 	  ":3: rank 0: a second tag" },
 	{ "a processor beyond", "num_ranks 1\nrank 0 { calc 1 cpu 65536 }",
@@ -87,8 +101,8 @@ static const struct {
 	  "rank 1 {\nl2: calc 1\nl2 requires l1\n}\n", ":7: rank 1: l2 "
 	  "depends on l1, but not both are defined" },
 	{ "a peer beyond, the line ends", "num_ranks 1\nrank 0 {\nl1: calc 1\n"
-	  "l2: recv 8b from 1\n}\n", ":4: rank 0: a receive from rank 1, "
-	  "expected at most 0" },
+	  "l2: recv 8b from 1\n}\n", ":4: rank 0: 1, expected a rank "
+	  "(-1: any) of 0 to 0" },
 	{ "a time that overflows", "num_ranks 1\nrank 0 {\nl1: calc 1\n"
 	  "l2: calc 99999999999999999999\n}\n", ":4: rank 0: "
 	  "99999999999999999999, expected a time in whole ns of 0 to" },
