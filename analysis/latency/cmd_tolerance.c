@@ -279,10 +279,18 @@ static int place_in_order(struct program *t, const struct request *req)
 	return -1;
 }
 
-/* There is no path between the trees of a topology. */
+#define ONLY_FIRST ", if only the first of several switches counts: "
+
+/*
+ * There is no path between the trees of a topology. A switch of the file may be
+ * above both nodes nevertheless, if it is not the first that lists one of them,
+ * hence the warnings, which are not printed after an error.
+ */
 static int check_paths(const struct np_graph *g, const struct program *t,
 		       const struct request *req)
 {
+	const char *leaves = req->read.several_leaves.text;
+	const char *parents = req->read.several_parents.text;
 	char from[256], to[256];
 
 	for (uint32_t r = 0; r < t->ranks; r++)
@@ -300,14 +308,17 @@ static int check_paths(const struct np_graph *g, const struct program *t,
 				return cli_fail(
 					"%s: rank %u sends to rank %u, but no "
 					"switch of %s is above both of their "
-					"nodes, %s and %s",
+					"nodes, %s and %s%s%s%s%s",
 					t->file, r, peer, req->where,
 					np_topology_conf_node(&req->read,
 							      t->node[r], from,
 							      sizeof(from)),
 					np_topology_conf_node(&req->read,
 							      t->node[peer], to,
-							      sizeof(to)));
+							      sizeof(to)),
+					*leaves || *parents ? ONLY_FIRST : "",
+					leaves, *leaves && *parents ? "; " : "",
+					parents);
 		}
 	return -1;
 }

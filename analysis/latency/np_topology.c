@@ -658,6 +658,8 @@ int np_topology_conf_read(const char *path,
 			warn(switches->doubt.text, arg);
 		warn_ambiguity(&switches->leaves, warn, arg);
 		warn_ambiguity(&switches->parents, warn, arg);
+		out->several_leaves = switches->leaves.first;
+		out->several_parents = switches->parents.first;
 	} else {
 		np_topology_conf_free(out);
 	}

@@ -90,6 +90,11 @@ void np_placed_path(const struct np_placed *placed, uint32_t from, uint32_t to,
 struct np_topology_conf {
 	struct np_topology *topology;
 	struct np_index nodes; /* by name; numbered in the order of the file */
+	/*
+	 * What warn() received about a node on several switches, and about a
+	 * switch below several; "" if there is none.
+	 */
+	struct np_err several_leaves, several_parents;
 };
 
 /*

@@ -51,6 +51,21 @@ test_a_tolerance_is_printed() {
 	! grep -E '[0-9] %  (1|2|5|more)' "$S/out" ||
 		fail "a change of nothing: $(cat "$S/out")"
 	! grep -E 'account| 0 s .* %$' "$S/out" || fail "a share of nothing"
+	apart() { # NAME, THE END OF THE LINE, TEXT: the nodes of two ranks
+		printf "$3" >"$S/topology.conf"
+		run tolerance --topology="$S/topology.conf" "$S/zero.goal"
+		equal "exit status for $1" "$RC" 1
+		equal "lines about $1" "$(wc -l <"$S/err")" 1
+		contains "$1" "$ERR" "rank 0 sends to rank 1, but no switch of \
+.*topology.conf is above both of their nodes, n0 and n1$2$"
+	}
+	apart "two trees" '' 'SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n1\n'
+	apart "a node on two switches" \
+		', if only the first of several switches counts: .*topology.conf:2: node n0 is on s0 and s1: the first is used' \
+		'SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n[0-1]\n'
+	apart "a switch below two" \
+		', if only the first of several switches counts: .*topology.conf:4: switch s0 is below t and u: the first is used' \
+		'SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n1\nSwitchName=t Switches=s0\nSwitchName=u Switches=s[0-1]\n'
 	mkfifo "$S/pipe"
 	cat "$ROOT/t/data/loggps/nonblocking.goal" >"$S/pipe" &
 	wait_for sleeps $! # in open(2): before that the pipe has no writer
