@@ -768,10 +768,13 @@ static int evaluate_all(struct sharing *a, struct np_err *err)
 		if (rc && rc != -E2BIG)
 			return np_errf(err, rc, "scheme %s: %s", s->name,
 				       out->why.text);
-		if (rc)
-			*err = out->why;
-		else
+		if (rc) {
+			np_errf(err, rc, "model %s: %s", m->name,
+				out->why.text);
+			out->why = *err;
+		} else {
 			compare(s, out);
+		}
 		n_with_result += !rc;
 	}
 	return n_with_result ? 0 : -E2BIG;

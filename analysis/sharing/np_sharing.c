@@ -778,9 +778,9 @@ static int count_component(const struct np_comm *c, size_t n, size_t max_states,
 	rc = component_shares(&p, max_states, share, ln_sets);
 	if (rc == -E2BIG)
 		np_errf(err, rc,
-			"model myrinet: %zu communications from %zu nodes to "
-			"%zu that all depend on each other have more than %zu "
-			"states; expected fewer, or another model",
+			"%zu communications from %zu nodes to %zu that all "
+			"depend on each other have more than %zu states; "
+			"expected fewer, or another model",
 			n, p.n_out, p.n_in, max_states);
 	else if (rc)
 		np_errf(err, rc, "out of memory");

@@ -73,6 +73,7 @@ test_parsable_lines_have_all_fields() {
 }
 
 test_wrong_use_and_bad_files_are_told() {
+	local i
 	setup
 	row() { # STATUS PATTERN ARGS...
 		run netprof replay "${@:3}"
@@ -103,6 +104,19 @@ test_wrong_use_and_bad_files_are_told() {
 	row 1 'deadlock after 0 s: task 0 waits to receive from task 1' "$S/dead"
 	printf 'tasks 2\n0: jump\n' >"$S/bad"
 	row 1 'bad:2: "jump": expected compute' "$S/bad"
+	echo num_ranks 48 >"$S/all.goal"
+	for i in {0..23}; do
+		printf 'rank %d {\n' "$i"
+		printf 'send 1000000b to %d\n' {24..47}
+		printf '}\n'
+	done >>"$S/all.goal"
+	for i in {24..47}; do
+		printf 'rank %d {\n' "$i"
+		printf 'recv 1000000b from %d\n' {0..23}
+		printf '}\n'
+	done >>"$S/all.goal"
+	row 1 '^netprof: [^:]*all.goal: model myrinet: 576 communications from 24 nodes to 24 that all' \
+		--model=myrinet "$S/all.goal"
 	row 1 'README' "$ROOT/t/data/README"
 }
 

@@ -98,7 +98,7 @@ test_a_model_that_has_no_answer_says_so() {
 	equal "exit status" "$RC" 0
 	contains "the other model" "$OUT" '^t0-24 .* - +24.000$'
 	contains "why" "$(tr -s '\n ' '  ' <"$S/out")" \
-		'576 communications from 24 nodes to 24 that all depend'
+		' model myrinet: 576 communications from 24 nodes to 24 that all depend'
 }
 
 test_wrong_use_and_bad_files_are_told() {

@@ -193,7 +193,7 @@ T_TEST("too many states are rejected with the size of the component")
 
 	T_CHECK(all(c, n, 1u << 19, share, NULL, &err) == -E2BIG);
 	T_CHECK(!strcmp(err.text,
-			"model myrinet: 400 communications from 20 nodes to 20 "
+			"400 communications from 20 nodes to 20 "
 			"that all depend on each other have more than 524288 "
 			"states; expected fewer, or another "
 			"model"));
