@@ -401,6 +401,8 @@ static int draw_figure(const struct replay *r, const char *path)
 
 /*
  * Program descriptions begin with the word "tasks", after blanks and comments.
+ * A file with such a comment is one even if that word is wrong, as GOAL has
+ * other comments.
  */
 static bool is_workload(int fd)
 {
@@ -409,13 +411,9 @@ static bool is_workload(int fd)
 	const char *at = text;
 
 	text[n < 0 ? 0 : n] = '\0';
-	for (;;) {
-		at += strspn(at, " \t\r\n");
-		if (*at != '#')
-			break;
-		at += strcspn(at, "\n");
-	}
-	return !strncmp(at, "tasks", 5) && isspace((unsigned char)at[5]);
+	at += strspn(at, " \t\r\n");
+	return *at == '#' ||
+	       (!strncmp(at, "tasks", 5) && isspace((unsigned char)at[5]));
 }
 
 /* Reads a graph in GOAL, or the traces in a directory, as a program. */

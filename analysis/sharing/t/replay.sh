@@ -118,6 +118,8 @@ test_wrong_use_and_bad_files_are_told() {
 	row 1 '^netprof: [^:]*all.goal: model myrinet: 576 communications from 24 nodes to 24 that all' \
 		--model=myrinet "$S/all.goal"
 	row 1 'README' "$ROOT/t/data/README"
+	printf '# ours\ntask 2\n0: send 1\n' >"$S/task"
+	row 1 'task:2: "task": expected tasks N first' "$S/task"
 }
 
 # The programs of the manual page are programs.
