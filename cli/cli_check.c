@@ -270,10 +270,10 @@ static void report_mismatch(struct cli_check *check, const char *path,
 static void check_placement_plugin(struct cli_check *check, const char *path,
 				   bool used)
 {
-	char placement[PATH_MAX + 64];
+	char placement[PATH_MAX + 64 + sizeof(PLACEMENT)];
 
-	snprintf(placement, sizeof(placement), "%.*s" PLACEMENT,
-		 (int)(basename(path) - path), path);
+	snprintf(placement, PATH_MAX + 64, "%s", path);
+	strcpy(basename(placement), PLACEMENT);
 	if (!access(placement, R_OK))
 		return;
 	cli_check_add(

@@ -18,7 +18,8 @@ static void add_rail(struct world *w, uint64_t *seed)
 		size_t i = w->n_switches++;
 		uint32_t n = 1 + w_random(seed, 6);
 
-		snprintf(w->switch_name[i], 8, "x%zu", i);
+		snprintf(w->switch_name[i], sizeof(w->switch_name[i]), "x%zu",
+			 i);
 		snprintf(w->switch_rail[i], 8, "r1");
 		while (n-- && node < w->n_nodes)
 			w->switch_node[i][w->switch_nodes[i]++] = node++;
@@ -154,7 +155,8 @@ T_TEST("rails that are alike count once")
 		p = w_decide(&world);
 		for (size_t i = 0; i < world.n_leaves; i++) {
 			world.n_switches++;
-			snprintf(world.switch_name[i], 8, "x%zu", i);
+			snprintf(world.switch_name[i],
+				 sizeof(world.switch_name[i]), "x%zu", i);
 			snprintf(world.switch_rail[i], 8, "r1");
 			for (uint32_t n = world.leaf_first[i];
 			     n < world.leaf_first[i + 1]; n++)

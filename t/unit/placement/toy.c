@@ -249,7 +249,8 @@ static void add_switch(struct world *w, char **at)
 	size_t i = w->n_switches++;
 	unsigned first, last;
 
-	snprintf(w->switch_name[i], 8, "%s", strtok_r(NULL, " ", at));
+	snprintf(w->switch_name[i], sizeof(w->switch_name[i]), "%s",
+		 strtok_r(NULL, " ", at));
 	snprintf(w->switch_rail[i], 8, "%s", strtok_r(NULL, " ", at));
 	for (char *word; (word = strtok_r(NULL, " ", at));) {
 		if (sscanf(word, "%u-%u", &first, &last) != 2)

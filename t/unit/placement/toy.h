@@ -46,7 +46,7 @@ struct world {
 	char leaf_name[W_MAX_LEAVES][8];
 	uint32_t leaf_first[W_MAX_LEAVES + 1]; /* nodes of leaf i; the rest
 						  after the last are loose */
-	char switch_name[W_MAX_LEAVES][8], switch_rail[W_MAX_LEAVES][8];
+	char switch_name[W_MAX_LEAVES][24], switch_rail[W_MAX_LEAVES][8];
 	uint32_t switch_node[W_MAX_LEAVES][W_MAX_LEAVES];
 	size_t n_switches, switch_nodes[W_MAX_LEAVES];
 	char app_rails[W_MAX_APPS][8]; /* "": any */
