@@ -322,7 +322,10 @@ static void check_plugin(struct cli_check *check, const char *path, bool used)
 		check_placement_plugin(check, path, used);
 }
 
-/* Whether slurmctld, or its backup, runs on this host; domains are ignored. */
+/*
+ * Whether slurmctld, or its backup, may run on this host: it is named for it,
+ * without its domain, or no host is known.
+ */
 static bool is_controller(const struct cli_slurm *slurm)
 {
 	char host[256] = "";
@@ -335,7 +338,7 @@ static bool is_controller(const struct cli_slurm *slurm)
 			return true;
 		p += strcspn(p, ",");
 	}
-	return false;
+	return !*slurm->controllers;
 }
 
 /*
@@ -362,9 +365,7 @@ static void check_job_submit(struct cli_check *check)
 	} else if (used) {
 		cli_check_add(check, CLI_OK, JOB_SUBMIT,
 			      "is not on this host; slurmctld runs on %s",
-			      *check->slurm.controllers ?
-				      check->slurm.controllers :
-				      "another host");
+			      check->slurm.controllers);
 	}
 	if (used && strpbrk(check->slurm.job_submit, " \t")) {
 		cli_check_add(check, CLI_PROBLEM, "slurm.conf",
@@ -391,11 +392,38 @@ static void check_job_submit(struct cli_check *check)
 	}
 }
 
+/* Slurm's daemons and commands do not start without one of the directories. */
+static void check_plugin_dirs(struct cli_check *check)
+{
+	size_t len;
+
+	if (!check->slurm.has_plugin_dirs)
+		return;
+	for (const char *dir = check->slurm.plugin_dirs; *dir; dir += len) {
+		char path[PATH_MAX];
+		struct stat st;
+
+		dir += *dir == ':';
+		len = strcspn(dir, ":");
+		snprintf(path, sizeof(path), "%.*s", (int)len, dir);
+		errno = ENOTDIR;
+		if (!len || (!stat(path, &st) && S_ISDIR(st.st_mode)))
+			continue;
+		cli_check_add(check, CLI_PROBLEM, "slurm.conf",
+			      "PluginDir names %s: %s: Slurm does not start on "
+			      "this host",
+			      path, strerror(errno));
+		cli_check_remedy(check, "create the directory, or remove it "
+					"from PluginDir");
+	}
+}
+
 /* Every host with srun or slurmd needs the SPANK plugin. */
 static void check_plugins(struct cli_check *check)
 {
 	char path[PATH_MAX + 64];
 
+	check_plugin_dirs(check);
 	check_job_submit(check);
 	if (find_in_dirs(check->slurm.plugin_dirs, SPANK, path, sizeof(path))) {
 		check_plugin(check, path, true);

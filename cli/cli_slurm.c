@@ -365,7 +365,8 @@ static void set_defaults(struct cli_slurm *s)
 {
 	const char *slash;
 
-	if (!*s->plugin_dirs)
+	s->has_plugin_dirs = *s->plugin_dirs;
+	if (!s->has_plugin_dirs)
 		strcpy(s->plugin_dirs, NP_SLURM_PLUGINDIR);
 	if (!*s->user)
 		strcpy(s->user, "root");

@@ -20,6 +20,7 @@ struct cli_slurm {
 	char conf[PATH_MAX]; /* slurm.conf; "": it cannot be read */
 	char plugstack[PATH_MAX];
 	char plugin_dirs[PATH_MAX]; /* separated by colons */
+	bool has_plugin_dirs;	    /* slurm.conf, or slurmctld, names them */
 	char job_submit[512];	    /* JobSubmitPlugins */
 	char user[64];		    /* SlurmUser */
 	char cluster[128];	    /* in lower case */

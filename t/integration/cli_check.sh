@@ -20,7 +20,7 @@ slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
 	cat >"$S/slurm/config" <<-END
 		ClusterName             = hpc
 		JobSubmitPlugins        = $2
-		PluginDir               = /nonexistent:$S/plugins
+		PluginDir               = $S/slurm:$S/plugins
 		PlugStackConfig         = $S/slurm/plugstack.conf
 		SLURM_CONF              = $S/slurm/slurm.conf
 		SLURM_VERSION           = 22.05.8
@@ -357,6 +357,38 @@ test_check_knows_the_controllers() {
 			"$S/plugins" "$ME" >"$SLURM_CONF"
 		finding problem job_submit_netprof.so 'slurmctld will not start'
 	done
+}
+
+test_check_reports_what_is_wrong_with_plugindir() {
+	setup
+	slurm_here 22.05.8 netprof
+	printf '#!/bin/sh\n[ "$1" != --version ] || exec echo slurm-wlm 22.05.8\nexit 1\n' \
+		>"$S/bin/scontrol"
+	export SLURM_CONF=$S/slurm/slurm.conf
+	dirs() { # PLUGINDIR
+		printf '%s\n' "PluginDir=$1" "SlurmUser=$ME" JobSubmitPlugins=netprof \
+			>"$SLURM_CONF"
+	}
+	dirs "$S/plugins:$S/none:$S/slurm"
+	finding problem slurm.conf \
+		"PluginDir names $S/none: No such file or directory: Slurm does not start on this host" \
+		'create the directory, or remove it from PluginDir'
+	equal "their number" "$(grep -c PluginDir <<<"$OUT")" 1
+	contains "the plugin of another directory" "$OUT" '^ok\|job_submit_netprof.so'
+	dirs "$S/none"
+	finding problem slurm.conf "PluginDir names $S/none: No such file"
+	contains "the plugin" "$OUT" "^problem\|spank_netprof.so\|is not in $S/none\|"
+	dirs "$SLURM_CONF:$S/plugins"
+	finding problem slurm.conf "PluginDir names $SLURM_CONF: Not a directory"
+	dirs "$S/slurm:$S/bin"
+	finding problem spank_netprof.so "is not in $S/slurm:$S/bin"
+	finding problem job_submit_netprof.so "is not in $S/slurm:$S/bin, .*will not start"
+	dirs "$S/slurm::$S/plugins:"
+	run netprof check -P
+	! grep PluginDir <<<"$OUT" || fail "empty names are taken for directories"
+	printf '%s\n' "SlurmUser=$ME" JobSubmitPlugins=lua >"$SLURM_CONF"
+	run netprof check -P
+	! grep PluginDir <<<"$OUT" || fail "slurm.conf does not name the default"
 }
 
 test_check_reads_slurm_conf_if_slurmctld_does_not_answer() {
