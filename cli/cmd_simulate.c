@@ -311,8 +311,12 @@ struct topology {
 		uint64_t *leaves;
 	} * upper;
 	size_t n_upper;
-	size_t words;	 /* of a bitmap of leaves */
-	size_t n_listed; /* names of nodes in lists so far */
+	size_t words;	   /* of a bitmap of leaves */
+	size_t n_listed;   /* names of nodes in lists so far */
+	uint32_t *leaf_of; /* by node: index of its leaf */
+	/* Names in lists of nodes that are on an earlier leaf, and the first. */
+	size_t n_again;
+	struct np_err again;
 	/* Of a topology.yaml: topologies so far, and how many came before the
 	   one whose switches are read. */
 	size_t n_topologies, before_ours;
@@ -329,6 +333,7 @@ static void topology_free(struct topology *topology)
 		free(topology->upper[i].children);
 	}
 	free(topology->leaf);
+	free(topology->leaf_of);
 	free(topology->upper);
 	np_index_free(&topology->nodes);
 	np_index_free(&topology->defined);
@@ -356,11 +361,20 @@ static int add_node(void *arg, const char *name)
 	if (topology->n_listed++ == MAX_LISTED)
 		return -E2BIG;
 	node = add_index(&topology->nodes, name);
-	/* Known already: the node is under an earlier leaf. */
-	if (topology->nodes.n == before)
+	if (topology->nodes.n == before) {
+		struct leaf *first = &topology->leaf[topology->leaf_of[node]];
+
+		if (first != leaf && !topology->n_again++)
+			np_errf(&topology->again, 0,
+				"node %.64s is on leaf switches %s and %s: the "
+				"first is used",
+				name, first->name, leaf->name);
 		return 0;
+	}
 	if (topology->nodes.n > NP_LEAVES_MAX_NODES)
 		return -E2BIG;
+	cli_array_grow(&topology->leaf_of, node, sizeof(*topology->leaf_of));
+	topology->leaf_of[node] = (uint32_t)(topology->n - 1);
 	cli_array_grow(&leaf->node, leaf->n, sizeof(*leaf->node));
 	leaf->node[leaf->n++] = node;
 	return 0;
@@ -435,10 +449,11 @@ static int parse_switch_line(void *arg, const struct np_slurm_line *line,
 					 sw.name, sw.below) :
 	     sw.nodes ? add_leaf(topology, sw.name, sw.nodes) :
 			0;
-	return rc ? np_errf(err, rc,
-			    "%s:%u: not a node list, or too long: %.64s",
-			    line->path, line->number,
-			    sw.below ? sw.below : sw.nodes) :
+	return rc ? np_errf(err, rc, "%s:%u: %.64s: %s", line->path,
+			    line->number, sw.below ? sw.below : sw.nodes,
+			    rc == -E2BIG ? "too many names" :
+					   "expected a list such as "
+					   "n[0-3],n7") :
 		    0;
 }
 
@@ -753,6 +768,13 @@ static int read_topology(struct topology *topology, const char *path,
 	if (!rc && !topology->n)
 		rc = np_errf(err, -EINVAL, "%s: no leaf switch with nodes",
 			     path);
+	if (!rc && topology->n_again)
+		cli_warn_line(cli_text("%s: %s%s", path, topology->again.text,
+				       topology->n_again == 1 ?
+					       "" :
+					       cli_text(" (%zu more like it)",
+							topology->n_again - 1)),
+			      NULL);
 	return rc;
 }
 

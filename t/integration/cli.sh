@@ -1616,6 +1616,8 @@ test_bad_input_of_a_replay_is_reported() {
 	topology 'conf:2: Node: unknown key, expected Nodes' conf "${s0}SwitchName=s1 Node=n[4-7]\n"
 	topology 'conf:1: n\[4-7\]: expected Key=Value' conf 'SwitchName=s0 Nodes=n[0-3], n[4-7]\n'
 	topology 'conf:2: s0 is defined twice' conf "$s0$s0"
+	topology 'conf:2: s\[-2-1\]: expected a list such as n\[0-3\],n7$' conf \
+		"${s0}SwitchName=top Switches=s[-2-1]\n"
 	topology 'conf:2: top names s1, which no line defines' conf "${s0}SwitchName=top Switches=s[0-1]\n"
 	topology 'conf:1: expected a topology.conf of Slurm, got JSON' conf '{"a": 1}\n'
 	topology 'yaml:3: s0: unknown key "node", expected nodes or children' yaml '# x\n\n- switch: s0\n  node: n0\n'
@@ -1636,6 +1638,17 @@ test_bad_input_of_a_replay_is_reported() {
 	topology 'conf:1: n4: expected Key=Value' conf 'BlockName=b0 Nodes=n[0-3], n4\n'
 	topology 'conf:2: BlockSizes: unexpected key' conf 'BlockSizes=1,2\nBlockName=b0 Nodes=n0 BlockSizes=1\n'
 	topology 'conf:2: b0 is defined twice' conf 'BlockName=b0 Nodes=n0\nBlockName=b0 Nodes=n1\n'
+	twice() { # LINE SUFFIX TEXT: nodes on two leaf switches are a warning
+		printf -- "$3" >"$S/topology.$2"
+		run netprof simulate --swf="$ROOT/t/data/queue/small.swf" \
+			--topology="$S/topology.$2"
+		equal "exit status of $1" "$RC" 0
+		equal "the line about it" "$ERR" "netprof: $S/topology.$2: $1"
+	}
+	twice 'node n3 is on leaf switches s0 and s1: the first is used' conf \
+		'SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[3-7]\nSwitchName=s2 Nodes=n[8-15],n9\n'
+	twice 'node n2 is on leaf switches s0 and s1: the first is used (1 more like it)' yaml \
+		'- switch: s0\n  nodes: n[0-3]\n- switch: s1\n  nodes: n[2-15]\n'
 }
 
 [ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"
