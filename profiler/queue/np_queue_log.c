@@ -47,7 +47,8 @@ const char *const np_queue_issue_text[NP_QUEUE_N_ISSUES] = {
 	[NP_QUEUE_SEVERAL] =
 		"Jobs that name several partitions, put into the first",
 	[NP_QUEUE_LOST_PARENT] =
-		"Jobs that waited for one that the log does not have",
+		"Jobs that waited for one that does not precede them in the "
+		"log",
 };
 
 /* Columns of sacct that are used. */
@@ -331,8 +332,7 @@ static int read_swf_line(struct reader *in, const char *line)
 	job.cpus = clamp_positive(
 		field[field[S_PROCS] > 0 ? S_PROCS : S_REQ_PROCS]);
 	job.think_sec = clamp_positive(field[S_THINK]);
-	if (field[S_AFTER] > 0 && field[S_AFTER] < (double)job.id &&
-	    field[S_AFTER] < (double)NP_QUEUE_NONE)
+	if (field[S_AFTER] > 0 && field[S_AFTER] < (double)NP_QUEUE_NONE)
 		job.after = (uint32_t)field[S_AFTER];
 	if (field[S_STATUS] == SWF_CANCELLED && field[S_RUN] <= 0 &&
 	    field[S_WAIT] >= 0)

@@ -61,6 +61,32 @@ T_TEST("a log of the standard format is read")
 	np_queue_log_free(&q);
 }
 
+T_TEST("a job of the standard format waits for one that precedes it")
+{
+	static const char text[] =
+		" 2 100 0 50 2 -1 -1 -1 -1 -1 1 8 -1 -1 -1 -1 -1 -1\n"
+		" 1 150 0 50 2 -1 -1 -1 -1 -1 1 8 -1 -1 -1 -1 2 -1\n"
+		" 3 160 0 50 2 -1 -1 -1 -1 -1 1 8 -1 -1 -1 -1 3 -1\n"
+		" 4 170 0 50 2 -1 -1 -1 -1 -1 1 8 -1 -1 -1 -1 9 -1\n";
+	static const struct {
+		const char *name;
+		uint32_t after;
+	} want[] = {
+		{ "no other job", NP_QUEUE_NONE },
+		{ "one with a larger number", 0 },
+		{ "itself", NP_QUEUE_NONE },
+		{ "one that is missing", NP_QUEUE_NONE },
+	};
+	struct np_queue_log q;
+
+	T_CHECK(!read_text(text, strlen(text), &q, NULL));
+	T_CHECK(q.n == NP_ARRAY_SIZE(want));
+	for (size_t i = 0; i < q.n; i++)
+		T_ROW(want[i].name, q.job[i].after == want[i].after);
+	T_CHECK(q.issues[NP_QUEUE_LOST_PARENT] == 2);
+	np_queue_log_free(&q);
+}
+
 T_TEST("what sacct prints is read")
 {
 	struct np_err err = NP_ERR_INIT;
