@@ -214,14 +214,19 @@ static int mark_task(struct state *s, double task)
 	uint32_t i;
 
 	if (task >= s->out->n_tasks)
-		return line_error(s, "a task that the header does not have");
+		return np_errf(s->err, -EINVAL,
+			       "%s:%zu: task %.0f, expected one of the %u in "
+			       "the header, numbered from 0",
+			       s->where, s->line, task, s->out->n_tasks);
 	i = (uint32_t)task;
 	if (!s->task)
 		s->task = calloc(s->out->n_tasks, sizeof(*s->task));
 	if (!s->task)
 		return np_errf(s->err, -ENOMEM, "%s: no memory", s->where);
 	if (s->task[i])
-		return line_error(s, "a second row of this task");
+		return np_errf(s->err, -EINVAL,
+			       "%s:%zu: a second row of task %u", s->where,
+			       s->line, i);
 	s->task[i] = true;
 	s->n_rows++;
 	return 0;
