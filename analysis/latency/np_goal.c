@@ -494,11 +494,11 @@ static inline void expect(struct text_reader *r, const char *what)
 }
 
 /*
- * The current word as a number up to most; unit: its suffix, one character, or
- * NULL.
+ * The current word as a number of least to most; unit: its suffix, one
+ * character, or NULL.
  */
 static uint64_t parse_number(struct text_reader *r, const char *what,
-			     uint64_t most, const char *unit)
+			     uint64_t least, uint64_t most, const char *unit)
 {
 	const char *p = r->word, *end = p + r->len;
 	bool large = false;
@@ -507,9 +507,11 @@ static uint64_t parse_number(struct text_reader *r, const char *what,
 	for (; *p >= '0' && *p <= '9'; p++)
 		large |= __builtin_mul_overflow(v, 10, &v) ||
 			 __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
-	if (r->len && (*r->word == '-' || large || v > most))
-		fail(r, "%.*s, expected %s of 0 to %llu", (int)r->len, r->word,
-		     what, (unsigned long long)most);
+	if (r->len && (*r->word == '-' || large || v > most ||
+		       (v < least && p > r->word)))
+		fail(r, "%.*s, expected %s of %llu to %llu", (int)r->len,
+		     r->word, what, (unsigned long long)least,
+		     (unsigned long long)most);
 	else if (p == r->word ||
 		 (p < end && (!unit || end - p != 1 || *p != *unit)))
 		unexpected(r, what);
@@ -522,7 +524,7 @@ static uint64_t next_number(struct text_reader *r, const char *what,
 			    uint64_t most)
 {
 	next_word(r);
-	return parse_number(r, what, most, NULL);
+	return parse_number(r, what, 0, most, NULL);
 }
 
 /* Reads a rank, or -1 for any. */
@@ -531,7 +533,7 @@ static uint32_t next_rank(struct text_reader *r, bool any)
 	next_word(r);
 	if (any && word_is(r, "-1"))
 		return NP_ANY;
-	return (uint32_t)parse_number(r, any ? "a rank (-1: any)" : "a rank",
+	return (uint32_t)parse_number(r, any ? "a rank (-1: any)" : "a rank", 0,
 				      r->n_ranks - 1, NULL);
 }
 
@@ -544,7 +546,7 @@ static uint32_t next_tag(struct text_reader *r, bool any)
 	next_word(r);
 	if (any && word_is(r, "-1"))
 		return tag;
-	of_file = parse_number(r, "a tag", UINT64_MAX, NULL);
+	of_file = parse_number(r, "a tag", 0, UINT64_MAX, NULL);
 	if (!r->rc)
 		r->rc = np_graph_tag(r->g, of_file, &tag, r->err);
 	return tag;
@@ -597,7 +599,7 @@ static uint32_t read_operation(struct text_reader *r)
 	} else {
 		op.kind = word_is(r, "send") ? NP_OP_SEND : NP_OP_RECV;
 		next_word(r);
-		op.size = parse_number(r, "a size in bytes, 8b",
+		op.size = parse_number(r, "a size in bytes (8b)", 0,
 				       NP_GRAPH_MAX_SIZE, "b");
 		expect(r, op.kind == NP_OP_SEND ? "to" : "from");
 		op.peer = next_rank(r, op.kind == NP_OP_RECV);
@@ -935,10 +937,9 @@ static void read_ranks(struct text_reader *r)
 	uint64_t seen = 0;
 
 	expect(r, "num_ranks");
-	r->n_ranks = (uint32_t)next_number(r, "a number of ranks",
-					   NP_GRAPH_MAX_RANKS);
-	if (!r->rc && !r->n_ranks)
-		fail(r, "0 ranks, expected 1 to %u", NP_GRAPH_MAX_RANKS);
+	next_word(r);
+	r->n_ranks = (uint32_t)parse_number(r, "a number of ranks", 1,
+					    NP_GRAPH_MAX_RANKS, NULL);
 	if (!r->rc)
 		r->rc = np_graph_new(r->name, r->n_ranks, &r->g, r->err);
 	for (next_word(r); r->len; next_word(r), seen++)

@@ -16,9 +16,12 @@ static const struct {
 } bad[] = {
 	{ "nothing", "", "some.goal:1: the file ends, expected \"num_ranks\"" },
 	{ "something else", "hello", ":1: \"hello\", expected \"num_ranks\"" },
-	{ "no ranks", "\nnum_ranks 0", ":2: 0 ranks, expected 1 to" },
+	{ "no ranks", "\nnum_ranks 0", ":2: 0, expected a number of ranks of "
+	  "1 to" },
+	{ "fewer than no ranks", "num_ranks -1", ":1: -1, expected a number of "
+	  "ranks of 1 to" },
 	{ "too many ranks", "num_ranks 99999999", "expected a number of ranks "
-	  "of 0 to 4194304" },
+	  "of 1 to 4194304" },
 	{ "a rank is missing", "num_ranks 2\nrank 0 {}\n",
 	  ":3: the file ends after 1 of 2 ranks" },
 	{ "a rank twice", "num_ranks 2\nrank 0 {}\nrank 0 {}",
@@ -37,7 +40,7 @@ static const struct {
 	  ":2: rank 0: -8b, expected a size in bytes" },
 	{ "a size that overflows", "num_ranks 1\nrank 0 {\n"
 	  "send 99999999999999999999b to 0 }",
-	  "99999999999999999999b, expected a size in bytes, 8b of 0 to" },
+	  "99999999999999999999b, expected a size in bytes (8b) of 0 to" },
 	{ "a size without unit", "num_ranks 1\nrank 0 { send 8 to 0 }",
 	  "\"to\", expected \"b\"" },
 	{ "a time of parts of ns", "num_ranks 1\nrank 0 { l1: calc 7.5\n}",
