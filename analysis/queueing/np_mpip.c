@@ -213,6 +213,8 @@ static int mark_task(struct state *s, double task)
 {
 	uint32_t i;
 
+	if (!s->out->n_tasks)
+		return line_error(s, "a task, expected a header that lists it");
 	if (task >= s->out->n_tasks)
 		return np_errf(s->err, -EINVAL,
 			       "%s:%zu: task %.0f, expected one of the %u in "

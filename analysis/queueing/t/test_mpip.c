@@ -209,6 +209,8 @@ static const struct {
 	  "r:10: task 2, expected one of the 2 in the header", -EINVAL },
 	{ "a task beyond all", HEAD TASKS TIMES "   4294967296  10  2  20.0\n",
 	  "r:10: task 4294967296, expected one of the 2 in", -EINVAL },
+	{ "a task, and a header without any", HEAD TIMES ROWS,
+	  ": a task, expected a header that lists it", -EINVAL },
 	{ "half a task", HEAD TASKS TIMES "   0.5  10  2  20.00\n",
 	  "r:10: \"0.5\", expected a whole number", -EINVAL },
 	{ "no task", HEAD TIMES SENT COUNTS END, "times of 0 tasks", -EINVAL },
