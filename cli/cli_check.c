@@ -323,8 +323,8 @@ static void check_plugin(struct cli_check *check, const char *path, bool used)
 }
 
 /*
- * Whether slurmctld, or its backup, may run on this host: it is named for it,
- * without its domain, or no host is known.
+ * Whether slurmctld, or its backup, may run on this host: slurm.conf names the
+ * host, whose domain is ignored, or no host at all.
  */
 static bool is_controller(const struct cli_slurm *slurm)
 {
@@ -409,10 +409,11 @@ static void check_plugin_dirs(struct cli_check *check)
 		errno = ENOTDIR;
 		if (!len || (!stat(path, &st) && S_ISDIR(st.st_mode)))
 			continue;
-		cli_check_add(check, CLI_PROBLEM, "slurm.conf",
-			      "PluginDir names %s: %s: Slurm does not start on "
-			      "this host",
-			      path, strerror(errno));
+		cli_check_add(
+			check, CLI_PROBLEM, "slurm.conf",
+			"PluginDir names \"%s\": %s: Slurm does not start "
+			"on this host",
+			path, strerror(errno));
 		cli_check_remedy(check, "create the directory, or remove it "
 					"from PluginDir");
 	}
@@ -669,10 +670,15 @@ static void check_plugstack(struct cli_check *check)
 		cli_check_remedy(check, "echo 'optional " SPANK "' >>%s",
 				 SNIPPET);
 	} else {
-		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
-			      "%s does not load " SPANK
-			      ": there is no --netprofile",
-			      path);
+		if (access(path, F_OK))
+			cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
+				      "%s: %s: there is no --netprofile", path,
+				      strerror(errno));
+		else
+			cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
+				      "%s does not load " SPANK
+				      ": there is no --netprofile",
+				      path);
 		cli_check_remedy(
 			check, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
 			NP_SYSCONFDIR, path);

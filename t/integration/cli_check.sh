@@ -371,15 +371,15 @@ test_check_reports_what_is_wrong_with_plugindir() {
 	}
 	dirs "$S/plugins:$S/none:$S/slurm"
 	finding problem slurm.conf \
-		"PluginDir names $S/none: No such file or directory: Slurm does not start on this host" \
+		"PluginDir names \"$S/none\": No such file or directory: Slurm does not start on this host" \
 		'create the directory, or remove it from PluginDir'
 	equal "their number" "$(grep -c PluginDir <<<"$OUT")" 1
 	contains "the plugin of another directory" "$OUT" '^ok\|job_submit_netprof.so'
 	dirs "$S/none"
-	finding problem slurm.conf "PluginDir names $S/none: No such file"
+	finding problem slurm.conf "PluginDir names \"$S/none\": No such file"
 	contains "the plugin" "$OUT" "^problem\|spank_netprof.so\|is not in $S/none\|"
 	dirs "$SLURM_CONF:$S/plugins"
-	finding problem slurm.conf "PluginDir names $SLURM_CONF: Not a directory"
+	finding problem slurm.conf "PluginDir names \"$SLURM_CONF\": Not a directory"
 	dirs "$S/slurm:$S/bin"
 	finding problem spank_netprof.so "is not in $S/slurm:$S/bin"
 	finding problem job_submit_netprof.so "is not in $S/slurm:$S/bin, .*will not start"
@@ -495,6 +495,10 @@ test_check_reads_plugstack_conf_as_slurm_does() {
 	finding ok plugstack.conf 'loads spank_netprof.so'
 	echo 'optional other.so' >"$stack"
 	finding problem plugstack.conf "$stack does not load" \
+		"echo 'include .*/plugstack.conf.d/\*.conf' >>$stack"
+	rm "$stack"
+	finding problem plugstack.conf \
+		"$stack: No such file or directory: there is no --netprofile" \
 		"echo 'include .*/plugstack.conf.d/\*.conf' >>$stack"
 	printf '\357\273\277optional spank_netprof.so\n' >"$stack"
 	finding problem plugstack.conf "$stack:1: begins with a byte-order mark"
