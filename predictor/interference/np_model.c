@@ -8,6 +8,7 @@
 #include "np_loggps.h"
 #include "np_nnls.h"
 #include "np_queue.h"
+#include "np_text.h"
 
 /*
  * Common part of the mixture models.
@@ -1156,30 +1157,10 @@ const struct np_model np_models[] = {
 const size_t np_n_models = NP_ARRAY_SIZE(np_models);
 
 /* Models of earlier releases, for the error message. */
-static const char *const retired[] = {
-	"average-jaccard",
-	"pdf-cosine",
-	"wasserstein",
-	"queue-min",
-	"queue-isotonic",
-	"queue-interp",
-	"queue-mutual",
-	"queue-isotonic-mutual",
-	"windows",
-	"cross-arithmetic",
-	"cross-log",
-	"mixture-arithmetic",
-	"open",
-	"replay",
-};
-
-static bool is_retired(const char *name)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(retired); i++)
-		if (!strcmp(name, retired[i]))
-			return true;
-	return false;
-}
+static const char retired[] =
+	"average-jaccard,pdf-cosine,wasserstein,queue-min,queue-isotonic,"
+	"queue-interp,queue-mutual,queue-isotonic-mutual,windows,"
+	"cross-arithmetic,cross-log,mixture-arithmetic,open,replay";
 
 const struct np_model *np_model_find(const char *name, struct np_err *err)
 {
@@ -1195,7 +1176,7 @@ const struct np_model *np_model_find(const char *name, struct np_err *err)
 						 np_models[i].name);
 	}
 	np_errf(err, -EINVAL,
-		is_retired(name) ?
+		np_list_has(retired, name, strlen(name)) ?
 			"model \"%.40s\" was retired, expected one of %s" :
 			"no model \"%.40s\", expected one of %s",
 		name, all);
