@@ -79,18 +79,6 @@ np_idle_of_calibration(const struct np_calibration *calibration, double end)
 	return NULL;
 }
 
-/* Preference among baselines with the same period; a lower one is better. */
-static int source_rank(const struct np_sample *sample)
-{
-	static const int rank[] = {
-		[NP_SOURCE_RUN] = 0,
-		[NP_SOURCE_CALIBRATION] = 1,
-		[NP_SOURCE_QUIET] = 2,
-	};
-
-	return rank[sample->source];
-}
-
 /*
  * A baseline with the period of the run's probes is better than one with
  * another period. Among these, idle runs are better than a calibration, and a
@@ -103,7 +91,7 @@ static bool is_better(const struct np_sample *sample,
 {
 	if (!than->n_runs || sample->other_period != than->other_period)
 		return !than->n_runs || than->other_period;
-	return source_rank(sample) < source_rank(than);
+	return sample->source < than->source;
 }
 
 /* Choose the best candidate for the idle reference. */

@@ -152,8 +152,8 @@ struct np_series *np_run_windows(const struct np_record *record)
 
 static const char *const sources[] = {
 	[NP_SOURCE_RUN] = "run",
-	[NP_SOURCE_QUIET] = "quiet",
 	[NP_SOURCE_CALIBRATION] = "calibration",
+	[NP_SOURCE_QUIET] = "quiet",
 };
 
 const char *np_sample_source_name(enum np_sample_source source)
@@ -1040,11 +1040,10 @@ static bool other_period(const struct np_record *record, double period_sec)
 }
 
 /* Rank of a run's latencies, a sum: only those of the lowest rank are used. */
-#define RANK_WORKLOAD 16u   /* of an unknown workload */
-#define RANK_PERIOD 8u	    /* the probes had another period */
-#define RANK_NEIGHBOURS 4u  /* other jobs shared the leaf switches */
-#define RANK_QUIET 2u	    /* idle latencies from quiet intervals of a run */
-#define RANK_CALIBRATION 1u /* idle latencies from a calibration */
+#define RANK_WORKLOAD 16u  /* of an unknown workload */
+#define RANK_PERIOD 8u	   /* the probes had another period */
+#define RANK_NEIGHBOURS 4u /* other jobs shared the leaf switches */
+#define RANK_SOURCE 3u	   /* of idle latencies: enum np_sample_source */
 #define RANK_NONE 32u
 
 struct latencies {
@@ -1075,10 +1074,8 @@ static unsigned rank_of(const struct latencies *latencies, size_t i)
 		return RANK_NONE;
 	if (other_period(record, latencies->period_sec))
 		rank |= RANK_PERIOD;
-	if (summary->is_idle && record->source)
-		rank |= source_of(record) == NP_SOURCE_CALIBRATION ?
-				RANK_CALIBRATION :
-				RANK_QUIET;
+	if (summary->is_idle)
+		rank |= source_of(record);
 	return rank;
 }
 
@@ -1108,7 +1105,7 @@ static double slowest_of(const struct latencies *latencies, unsigned rank)
 	const struct np_runs *runs = latencies->summary->runs;
 	double fastest = INFINITY;
 
-	if (!(rank & (RANK_QUIET | RANK_CALIBRATION)))
+	if (!(rank & RANK_SOURCE))
 		return INFINITY;
 	for (size_t i = 0; i < runs->n; i++)
 		if (rank_of(latencies, i) == rank)

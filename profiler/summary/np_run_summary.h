@@ -38,11 +38,11 @@
 
 /* ---- samples of the probes, of one run or several ---- */
 
-/* The origin of latencies of the idle network. */
+/* The origin of latencies of the idle network, the best one first. */
 enum np_sample_source {
-	NP_SOURCE_RUN,	 /* a run that somebody started */
-	NP_SOURCE_QUIET, /* quiet intervals of flagged runs */
+	NP_SOURCE_RUN, /* a run that somebody started */
 	NP_SOURCE_CALIBRATION,
+	NP_SOURCE_QUIET, /* quiet intervals of flagged runs */
 };
 
 /* Latencies of several runs together. */
