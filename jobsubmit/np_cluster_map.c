@@ -33,10 +33,8 @@ void np_cluster_map_unref(struct np_cluster_map *map)
 	np_node_index_free(map->node_index);
 	np_node_index_free(map->host_index);
 	np_leaves_unref(map->leaves);
-	for (size_t i = 0; map->name && i < map->n_nodes; i++)
-		free(map->name[i]);
-	for (size_t i = 0; map->host && i < map->n_nodes; i++)
-		free(map->host[i]);
+	np_names_free(map->name, map->name ? map->n_nodes : 0);
+	np_names_free(map->host, map->host ? map->n_nodes : 0);
 	for (size_t i = 0; i < map->n_kinds; i++) {
 		free(map->kind[i].features);
 		free(map->kind[i].nodes);
@@ -47,8 +45,6 @@ void np_cluster_map_unref(struct np_cluster_map *map)
 	}
 	free(map->kind);
 	free(map->part);
-	free(map->host);
-	free(map->name);
 	free(map);
 }
 
@@ -497,9 +493,9 @@ static int add_parts(struct np_cluster_map *map,
  * The list of leaf switches under construction. A bitmap has map->words words.
  */
 struct leaf_list {
-	struct np_leaf *leaf;
-	uint32_t **leaf_nodes; /* of each leaf, malloc'ed */
+	struct np_leaf *leaf; /* each owns its node[] */
 	size_t n;
+	uint64_t *bitmaps;	 /* memory of those below */
 	uint64_t *current_nodes; /* bitmap: nodes of the leaf being added */
 	uint64_t *nodes_on_leaf; /* a bitmap for each rail: nodes with a leaf */
 	uint64_t *topology_nodes;   /* a bitmap for each topology: its nodes */
@@ -518,35 +514,26 @@ struct leaf_list {
 static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
 			   size_t n_topologies, struct leaf_list *list)
 {
-	size_t words = map->words;
+	size_t words = map->words, n = 2 + NP_RAILS_MAX + n_topologies;
 
 	*list = (struct leaf_list){
 		.leaf = calloc(max_leaves + 1, sizeof(*list->leaf)),
-		.leaf_nodes = calloc(max_leaves + 1, sizeof(*list->leaf_nodes)),
-		.current_nodes = calloc(words, sizeof(*list->current_nodes)),
-		.nodes_on_leaf = calloc(NP_RAILS_MAX * words,
-					sizeof(*list->nodes_on_leaf)),
-		.topology_nodes = calloc(n_topologies * words,
-					 sizeof(*list->topology_nodes)),
-		.rails_file_nodes =
-			calloc(words, sizeof(*list->rails_file_nodes)),
+		.bitmaps = calloc(n * words, sizeof(*list->bitmaps)),
 	};
-	return list->leaf && list->leaf_nodes && list->current_nodes &&
-			       list->nodes_on_leaf && list->topology_nodes &&
-			       list->rails_file_nodes ?
-		       0 :
-		       -ENOMEM;
+	if (!list->leaf || !list->bitmaps)
+		return -ENOMEM;
+	list->current_nodes = list->bitmaps;
+	list->rails_file_nodes = list->current_nodes + words;
+	list->nodes_on_leaf = list->rails_file_nodes + words;
+	list->topology_nodes = list->nodes_on_leaf + NP_RAILS_MAX * words;
+	return 0;
 }
 
 static void free_leaf_list(struct leaf_list *list)
 {
-	for (size_t i = 0; list->leaf_nodes && i < list->n; i++)
-		free(list->leaf_nodes[i]);
-	free(list->rails_file_nodes);
-	free(list->topology_nodes);
-	free(list->nodes_on_leaf);
-	free(list->current_nodes);
-	free(list->leaf_nodes);
+	for (size_t i = 0; i < list->n; i++)
+		free((void *)list->leaf[i].node);
+	free(list->bitmaps);
 	free(list->leaf);
 }
 
@@ -640,7 +627,7 @@ static const char *find_leaf_name(const struct leaf_list *list, uint32_t node)
 {
 	for (size_t i = 0; i < list->n; i++)
 		for (size_t k = 0; k < list->leaf[i].n_nodes; k++)
-			if (list->leaf_nodes[i][k] == node)
+			if (list->leaf[i].node[k] == node)
 				return list->leaf[i].name;
 	return "";
 }
@@ -710,7 +697,7 @@ static int append_leaf(const struct np_cluster_map *map, struct leaf_list *list,
 	*leaf = (struct np_leaf){ .name = name, .node = node, .rail = rail };
 	NP_BITS_EACH(i, list->current_nodes, map->words)
 		node[leaf->n_nodes++] = (uint32_t)i;
-	list->leaf_nodes[list->n++] = node;
+	list->n++;
 	return 0;
 }
 
