@@ -89,6 +89,16 @@ static void copy_name(char to[MAX_NAME], const char *from, size_t len)
 	to[n] = '\0';
 }
 
+/* Add a key to an index. Returns whether it is new. */
+static bool add_key(struct np_index *index, const char *key, size_t len)
+{
+	size_t n = index->n;
+
+	if (np_index_add(index, key, len) == NP_NO_INDEX)
+		cli_no_memory();
+	return index->n > n;
+}
+
 /*
  * Find the index of a name, which is added if it is new. Returns 0 or -E2BIG:
  * there are too many.
@@ -240,24 +250,19 @@ static int name_switch(struct ib_switches *switches, const char *path,
 {
 	const char *semi = memchr(switches->description, ';', switches->len);
 	const char *text = semi ? semi + 1 : switches->description;
-	size_t len = switches->len - (size_t)(text - switches->description),
-	       known;
-	uint32_t at;
+	size_t len = switches->len - (size_t)(text - switches->description);
 
 	if (np_index_find(&switches->named, switches->name,
 			  strlen(switches->name)) != NP_NO_INDEX)
 		copy_name(switches->name, text, len);
-	known = switches->named.n;
-	at = np_index_add(&switches->named, switches->name,
-			  strlen(switches->name));
-	if (at == NP_NO_INDEX)
-		cli_no_memory();
-	return at == known ? 0 :
-			     np_errf(err, -EINVAL,
-				     "%s:%u: a second switch with nodes is "
-				     "called %.60s: expected a name for each, "
-				     "as by ibnetdiscover --node-name-map",
-				     path, switches->line, switches->name);
+	return add_key(&switches->named, switches->name,
+		       strlen(switches->name)) ?
+		       0 :
+		       np_errf(err, -EINVAL,
+			       "%s:%u: a second switch with nodes is called "
+			       "%.60s: expected a name for each, as by "
+			       "ibnetdiscover --node-name-map",
+			       path, switches->line, switches->name);
 }
 
 /*
@@ -270,14 +275,10 @@ static int check_adapter(struct ib_switches *switches, const char *path,
 			 size_t len, struct np_err *err)
 {
 	const char *guid = strstr(line, "\"H-") + 1;
-	size_t n_adapters = switches->adapters.n, n_nodes = switches->nodes.n;
-	uint32_t adapter, node;
+	bool is_new = add_key(&switches->adapters, guid, strcspn(guid, "\""));
 
-	adapter = np_index_add(&switches->adapters, guid, strcspn(guid, "\""));
-	node = np_index_add(&switches->nodes, text, len);
-	if (adapter == NP_NO_INDEX || node == NP_NO_INDEX)
-		cli_no_memory();
-	if (adapter < n_adapters || node == n_nodes || !memchr(text, ' ', len))
+	if (add_key(&switches->nodes, text, len) || !is_new ||
+	    !memchr(text, ' ', len))
 		return 0;
 	return np_errf(
 		err, -EINVAL,
@@ -298,21 +299,17 @@ static int add_ib_node(struct ib_switches *switches, struct cli_places *places,
 		       const char *path, unsigned number, const char *line,
 		       struct np_err *err)
 {
-	size_t known = switches->described.n, len;
 	char node[MAX_NAME], adapter[MAX_NAME];
 	const char *text, *port;
-	uint32_t at;
+	size_t len;
 	int rc;
 
 	if (!find_description(line, &text, &len) ||
 	    (len == strlen(AGGREGATION) && !strncmp(text, AGGREGATION, len)))
 		return 0;
 	if (!switches->has_nodes) {
-		at = np_index_add(&switches->described, switches->description,
-				  switches->len);
-		if (at == NP_NO_INDEX)
-			cli_no_memory();
-		if (at < known)
+		if (!add_key(&switches->described, switches->description,
+			     switches->len))
 			return np_errf(
 				err, -EINVAL,
 				"%s:%u: a second switch with nodes is "
@@ -1098,8 +1095,7 @@ static int read_slurm(const struct options *opt, const char *partition,
 /* Add a name to an index of names. */
 static int add_known(void *known, const char *name)
 {
-	if (np_index_add(known, name, strlen(name)) == NP_NO_INDEX)
-		cli_no_memory();
+	add_key(known, name, strlen(name));
 	return 0;
 }
 
@@ -1189,8 +1185,7 @@ static bool is_next_name(const char *a, const char *b)
 }
 
 /* Print the nodes of a leaf, as in "n[0-3],x7"; places are sorted. */
-static void print_nodes(FILE *file, const struct cli_places *places,
-			uint32_t leaf)
+static void print_nodes(const struct cli_places *places, uint32_t leaf)
 {
 	const char *comma = "";
 
@@ -1208,12 +1203,11 @@ static void print_nodes(FILE *file, const struct cli_places *places,
 				break;
 			}
 		if (first == last)
-			fprintf(file, "%s%s", comma, first);
+			printf("%s%s", comma, first);
 		else
-			fprintf(file, "%s%.*s[%s-%s]", comma,
-				(int)stem_length(first), first,
-				first + stem_length(first),
-				last + stem_length(last));
+			printf("%s%.*s[%s-%s]", comma, (int)stem_length(first),
+			       first, first + stem_length(first),
+			       last + stem_length(last));
 		comma = ",";
 	}
 }
@@ -1333,61 +1327,56 @@ static size_t count_leaves(const struct cli_places *places)
 	return n;
 }
 
-/* Print the names of all leaves with nodes, separated by commas. */
-static void print_leaf_names(const struct comparison *cmp)
-{
-	const char *comma = "";
+/* The formats of --write: what is printed around names and nodes. */
+static const struct format {
+	const char *name; /* in --write */
+	const char *begin, *leaf, *nodes, *children, *end;
+} formats[] = {
+	{ "conf", "", "SwitchName=", " Nodes=", " Switches=", "" },
+	/* Slurm 25.05 introduced topology.yaml. */
+	{ "yaml",
+	  "- topology: default\n  cluster_default: true\n  tree:\n"
+	  "    switches:\n",
+	  "      - switch: \"", "\"\n        nodes: \"",
+	  "\"\n        children: \"", "\"" },
+};
 
-	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++)
-		if (has_nodes(cmp->found, leaf)) {
+/* Find a format by its name; NULL: there is none. */
+static const struct format *find_format(const char *name)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(formats); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
+
+/* Print a topology, with the leaves below one top switch. */
+static void print_topology(const struct comparison *cmp,
+			   const struct format *format)
+{
+	const struct cli_places *places = cmp->found;
+	const char *comma = "";
+	char top[MAX_LEAF_NAME];
+
+	print_missing(cmp, "# ");
+	printf("%s", format->begin);
+	for (uint32_t leaf = 0; leaf < places->n_leaves; leaf++) {
+		if (!has_nodes(places, leaf))
+			continue;
+		printf("%s%s%s", format->leaf, cmp->name[leaf], format->nodes);
+		print_nodes(places, leaf);
+		puts(format->end);
+	}
+	if (count_leaves(places) < 2)
+		return;
+	make_unique(cmp, "top", top);
+	printf("%s%s%s", format->leaf, top, format->children);
+	for (uint32_t leaf = 0; leaf < places->n_leaves; leaf++)
+		if (has_nodes(places, leaf)) {
 			printf("%s%s", comma, cmp->name[leaf]);
 			comma = ",";
 		}
-}
-
-/* Print a topology.conf, with the leaves below one top switch. */
-static void print_conf(const struct comparison *cmp)
-{
-	char top[MAX_LEAF_NAME];
-
-	print_missing(cmp, "# ");
-	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++) {
-		if (!has_nodes(cmp->found, leaf))
-			continue;
-		printf("SwitchName=%s Nodes=", cmp->name[leaf]);
-		print_nodes(stdout, cmp->found, leaf);
-		putchar('\n');
-	}
-	if (count_leaves(cmp->found) < 2)
-		return;
-	make_unique(cmp, "top", top);
-	printf("SwitchName=%s Switches=", top);
-	print_leaf_names(cmp);
-	putchar('\n');
-}
-
-/* Print the same as a topology.yaml, which Slurm 25.05 introduced. */
-static void print_yaml(const struct comparison *cmp)
-{
-	char top[MAX_LEAF_NAME];
-
-	print_missing(cmp, "# ");
-	puts("- topology: default\n  cluster_default: true\n  tree:\n"
-	     "    switches:");
-	for (uint32_t leaf = 0; leaf < cmp->found->n_leaves; leaf++) {
-		if (!has_nodes(cmp->found, leaf))
-			continue;
-		printf("      - switch: \"%s\"\n        nodes: \"",
-		       cmp->name[leaf]);
-		print_nodes(stdout, cmp->found, leaf);
-		puts("\"");
-	}
-	if (count_leaves(cmp->found) < 2)
-		return;
-	make_unique(cmp, "top", top);
-	printf("      - switch: \"%s\"\n        children: \"", top);
-	print_leaf_names(cmp);
-	puts("\"");
+	puts(format->end);
 }
 
 /* Print the leaf switches that were found, with their nodes. */
@@ -1408,7 +1397,7 @@ static void print_found_leaves(const struct comparison *cmp)
 		if (!has_nodes(places, leaf))
 			continue;
 		printf("  %-20s ", cmp->name[leaf]);
-		print_nodes(stdout, places, leaf);
+		print_nodes(places, leaf);
 		puts(cmp->slurm->n && cmp->match[leaf] == CLI_TOPOLOGY_NONE ?
 			     "  (not in Slurm's topology)" :
 			     "");
@@ -1557,10 +1546,8 @@ static int compare_and_print(const struct options *opt,
 		rc = print_undecided(&cmp);
 	else if (!opt->write)
 		rc = print_comparison(&cmp, misplaced);
-	else if (!strcmp(opt->write, "yaml"))
-		print_yaml(&cmp);
 	else
-		print_conf(&cmp);
+		print_topology(&cmp, find_format(opt->write));
 	np_index_free(&cmp.missing);
 	np_names_free(cmp.name, cmp.n_names);
 	free(cmp.slurm_leaf);
@@ -1623,7 +1610,7 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 			opt.save  ? "save" :
 			opt.times ? "times" :
 				    "repeats");
-	if (opt.write && strcmp(opt.write, "conf") && strcmp(opt.write, "yaml"))
+	if (opt.write && !find_format(opt.write))
 		return cli_usage(self, "--write=%.16s: expected conf or yaml",
 				 opt.write);
 	opt.times = opt.times ? opt.times : 100;
