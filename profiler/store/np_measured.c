@@ -537,25 +537,23 @@ static int check_names(const struct np_jat *in,
 		       const struct np_measured_set *set)
 {
 	size_t n = set->n_apps + set->fabric.n_levels;
+	struct np_index names = { .n = 0 };
+	int rc = np_index_add(&names, "idle", 4) == NP_NO_INDEX ? -ENOMEM : 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const char *a = i < set->n_apps ?
-					set->app[i].name :
-					set->level[i - set->n_apps].name;
-		bool taken = !strcmp(a, "idle");
+	for (size_t i = 0; !rc && i < n; i++) {
+		const char *name = i < set->n_apps ?
+					   set->app[i].name :
+					   set->level[i - set->n_apps].name;
 
-		for (size_t k = 0; k < i; k++)
-			taken = taken ||
-				!strcmp(a, k < set->n_apps ?
-						   set->app[k].name :
-						   set->level[k - set->n_apps]
-							   .name);
-		if (taken)
-			return np_jat_refuse(
-				in, a,
-				"a name of its own for each program and level");
+		if (np_index_add(&names, name, strlen(name)) == NP_NO_INDEX)
+			rc = -ENOMEM;
+		else if (names.n < i + 2)
+			rc = np_jat_refuse(in, name,
+					   "a name of its own for each program "
+					   "and level");
 	}
-	return 0;
+	np_index_free(&names);
+	return rc;
 }
 
 /* Bytes of a round of a level without a pause, by its name; else 0. */
@@ -1329,8 +1327,22 @@ static json_object *level_names(struct np_jput *jput,
 static void put_earlier_input(struct np_jput *jput, json_object *j,
 			      const struct np_pairs *pairs)
 {
-	json_object_object_foreach(pairs->earlier_input, key, value)
-		np_jput(jput, j, key, json_object_get(value));
+	static const char *const members[] = {
+		"levels",
+		"level_beside_level",
+		"coupling",
+		"program_beside_level",
+		"level_beside_program",
+		"probes",
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(members); i++) {
+		json_object *value = json_object_object_get(
+			pairs->earlier_input, members[i]);
+
+		if (value)
+			np_jput(jput, j, members[i], json_object_get(value));
+	}
 }
 
 int np_pairs_format(const struct np_pairs *pairs, char **out,
@@ -1394,39 +1406,20 @@ static int check_runs(const struct np_jat *in, const struct np_pairs *pairs)
 }
 
 /*
- * Keep the members that put_models() and level_names() wrote, so that the file
- * does not lose them where the calibration is not known. They are checked when
- * the models read them.
+ * Keep what put_models() and level_names() wrote, so that the file does not lose
+ * it where the calibration is not known. It is checked when the models read it.
  */
-static int keep_input(json_object *root, struct np_pairs *pairs)
+static void keep_input(json_object *root, struct np_pairs *pairs)
 {
-	static const char *const members[] = {
-		"levels",
-		"level_beside_level",
-		"coupling",
-		"program_beside_level",
-		"level_beside_program",
-		"probes",
-	};
-	json_object *value;
+	json_object *levels;
 
-	if (!json_object_object_get_ex(root, "levels", &value) ||
-	    !json_object_is_type(value, json_type_array) ||
-	    !json_object_array_length(value))
-		return 0;
-	pairs->earlier_input = json_object_new_object();
-	if (!pairs->earlier_input)
-		return -ENOMEM;
-	for (size_t i = 0; i < NP_ARRAY_SIZE(members); i++) {
-		value = json_object_object_get(root, members[i]);
-		if (value &&
-		    json_object_object_add(pairs->earlier_input, members[i],
-					   json_object_get(value))) {
-			json_object_put(value);
-			return -ENOMEM;
-		}
-	}
-	return 0;
+	if (!json_object_object_get_ex(root, "levels", &levels) ||
+	    !json_object_is_type(levels, json_type_array) ||
+	    !json_object_array_length(levels))
+		return;
+	/* The runs, which may be many, are in pairs. */
+	json_object_object_del(root, "runs");
+	pairs->earlier_input = json_object_get(root);
 }
 
 int np_pairs_parse(const char *text, size_t len, const char *where,
@@ -1444,7 +1437,7 @@ int np_pairs_parse(const char *text, size_t len, const char *where,
 	if (!rc)
 		rc = check_runs(&in, &pairs);
 	if (!rc)
-		rc = keep_input(root, &pairs);
+		keep_input(root, &pairs);
 	json_object_put(root);
 	if (rc)
 		np_pairs_free(&pairs);
