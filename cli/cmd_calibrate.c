@@ -148,24 +148,23 @@ static void print_plan(const struct np_calibrate *calibrate,
 
 /*
  * Progress callback: on a terminal one line that is overwritten, elsewhere a
- * line for every ten percent. progress->key is NULL at the end.
+ * line for every ten percent. key is NULL at the end.
  */
-static void show_progress(void *arg, const struct np_cal_progress *progress)
+static void show_progress(void *arg, const struct np_cal_estimate *estimate,
+			  const char *key)
 {
 	static int last_tenth = -1;
 	unsigned percent =
-		progress->n ? (unsigned)(100 * progress->n_done / progress->n) :
+		estimate->n ? (unsigned)(100 * estimate->n_done / estimate->n) :
 			      100;
-	const char *left = duration_text(progress->left_sec);
+	const char *left = duration_text(estimate->left_sec);
 
 	(void)arg;
 	if (isatty(STDERR_FILENO)) {
 		fprintf(stderr,
-			"\r%3u %%  %zu of %zu  about %s left  %.40s\033[K",
-			percent, progress->n_done, progress->n, left,
-			progress->key ? progress->key : "");
-		if (!progress->key)
-			fputc('\n', stderr);
+			"\r%3u %%  %zu of %zu  about %s left  %.40s\033[K%s",
+			percent, estimate->n_done, estimate->n, left,
+			key ? key : "", key ? "" : "\n");
 		fflush(stderr);
 		return;
 	}
@@ -173,7 +172,7 @@ static void show_progress(void *arg, const struct np_cal_progress *progress)
 		return;
 	last_tenth = (int)percent / 10;
 	fprintf(stderr, "%3u %%  %zu of %zu  about %s left\n", percent,
-		progress->n_done, progress->n, left);
+		estimate->n_done, estimate->n, left);
 }
 
 /* Print a cell: a mean times factor, or "-" if nothing was measured. */
@@ -435,7 +434,8 @@ static int query_nodes(struct fabric_work *work, struct np_err *err)
 		return rc;
 	for (int i = 0; i < NP_N_SCOPES; i++)
 		setup->has[i] =
-			np_cal_roles_have(&work->roles, (enum np_scope)i);
+			np_cal_roles_aggressor(&work->roles, (enum np_scope)i)
+				->n > 0;
 	if (work->opt->scope_given && !setup->has[work->opt->scope])
 		return np_errf(err, -EINVAL,
 			       "--scope=%s needs at least four nodes on one "

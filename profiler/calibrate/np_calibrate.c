@@ -335,18 +335,12 @@ void np_cal_roles_free(struct np_cal_roles *roles)
 	*roles = (struct np_cal_roles){ .leaf = NULL };
 }
 
-bool np_cal_roles_have(const struct np_cal_roles *roles, enum np_scope scope)
+const struct np_cal_hosts *
+np_cal_roles_aggressor(const struct np_cal_roles *roles, enum np_scope scope)
 {
-	switch (scope) {
-	case NP_SCOPE_NODE:
-		return true;
-	case NP_SCOPE_LEAF:
-		return roles->aggressor.n > 0;
-	case NP_SCOPE_UPLINK:
-		return roles->aggressor_across.n > 0;
-	default:
-		return false;
-	}
+	return scope == NP_SCOPE_LEAF	? &roles->aggressor :
+	       scope == NP_SCOPE_UPLINK ? &roles->aggressor_across :
+					  &roles->victim;
 }
 
 /* ---- levels to measure ---- */
@@ -632,12 +626,16 @@ static const struct np_cal_result *state_find(const struct np_cal_state *state,
 	return NULL;
 }
 
-/* Add a result. The state owns its bins, even on failure. 0 or -ENOMEM. */
-static int state_add(struct np_cal_state *state, struct np_cal_result *result)
+/*
+ * Add a result. The state owns its bins, even on failure. Returns 0, or -ENOMEM
+ * with err.
+ */
+static int state_add(struct np_cal_state *state, struct np_cal_result *result,
+		     struct np_err *err)
 {
 	if (np_array_grow(&state->result, state->n, sizeof(*state->result))) {
 		result_free(result);
-		return -ENOMEM;
+		return np_errf(err, -ENOMEM, "out of memory");
 	}
 	state->result[state->n++] = *result;
 	return 0;
@@ -754,7 +752,7 @@ static int parse_line(struct np_cal_state *state, char *line)
 		result_free(&result);
 		return rc;
 	}
-	return state_add(state, &result);
+	return state_add(state, &result, NULL);
 }
 
 /* Parse the whole file. copy is cut into lines. */
@@ -1275,13 +1273,8 @@ static struct np_cal_step base_of(const struct np_cal_run *run,
 static struct np_cal_step aggressor_of(const struct np_cal_run *run,
 				       const struct np_cal_task *task)
 {
-	const struct np_cal_hosts *where = &run->roles->victim;
-
-	if (task->scope == NP_SCOPE_LEAF)
-		where = &run->roles->aggressor;
-	else if (task->scope == NP_SCOPE_UPLINK)
-		where = &run->roles->aggressor_across;
-	return step_of(run, task->aggressor, where,
+	return step_of(run, task->aggressor,
+		       np_cal_roles_aggressor(run->roles, task->scope),
 		       task->scope == NP_SCOPE_UPLINK);
 }
 
@@ -1388,15 +1381,6 @@ static int measure_aggressor(struct np_cal_run *run,
 	return rc;
 }
 
-/* Add a result to the state, which owns it. */
-static int add_result(struct np_cal_state *state, struct np_cal_result *result,
-		      struct np_err *err)
-{
-	return state_add(state, result) ?
-		       np_errf(err, -ENOMEM, "out of memory") :
-		       0;
-}
-
 /* Measure the probes without an aggressor: a result for each leaf switch. */
 static int run_idle(struct np_cal_run *run, const struct np_cal_task *task,
 		    struct np_cal_state *state, struct np_err *err)
@@ -1419,9 +1403,9 @@ static int run_idle(struct np_cal_run *run, const struct np_cal_task *task,
 		rc = gather(run, from_sec, to_sec, leaf, &one.alone);
 		if (rc)
 			return np_errf(err, rc, "out of memory");
-		rc = add_result(state, &one, err);
+		rc = state_add(state, &one, err);
 	}
-	return rc ? rc : add_result(state, &whole, err);
+	return rc ? rc : state_add(state, &whole, err);
 }
 
 /* Measure the base alone, then under the aggressor. */
@@ -1454,7 +1438,7 @@ static int run_under_load(struct np_cal_run *run,
 		sample_free(&result.alone);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
-	return add_result(state, &result, err);
+	return state_add(state, &result, err);
 }
 
 /*
@@ -1713,10 +1697,8 @@ static int set_latency(const struct np_cal_sample *sample,
 static int set_conditions(const struct np_calibration_conditions *conditions,
 			  struct np_calibration *out)
 {
-	const struct np_cal_hosts *level =
-		conditions->c->scope == NP_SCOPE_LEAF ?
-			&conditions->c->roles->aggressor :
-			&conditions->c->roles->victim;
+	const struct np_cal_hosts *level = np_cal_roles_aggressor(
+		conditions->c->roles, conditions->c->scope);
 
 	out->date = (double)(uint64_t)conditions->date;
 	out->message_bytes = conditions->message_bytes;
@@ -2039,21 +2021,17 @@ static void report_progress(struct progress *progress,
 {
 	struct np_calibrate *calibrate = progress->calibrate;
 	struct np_cal_estimate estimate;
-	struct np_cal_progress report;
 	char key[NP_CAL_KEY];
-	double rate = 1;
 
 	if (np_calibrate_estimate(calibrate, &estimate))
 		return;
 	if (progress->planned_sec > RATE_SEC)
-		rate = (run_now_sec(calibrate->run) - progress->begun_sec) /
-		       progress->planned_sec;
+		estimate.left_sec *=
+			(run_now_sec(calibrate->run) - progress->begun_sec) /
+			progress->planned_sec;
 	if (next)
 		np_cal_key(&calibrate->setup, next, key);
-	report = (struct np_cal_progress){ estimate.n_done, estimate.n,
-					   estimate.left_sec * rate,
-					   next ? key : NULL };
-	calibrate->progress(calibrate->arg, &report);
+	calibrate->progress(calibrate->arg, &estimate, next ? key : NULL);
 }
 
 /* Make the missing measurements of a stage, and save the state after each. */

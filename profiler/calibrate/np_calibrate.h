@@ -71,8 +71,9 @@ int np_cal_roles_make(const struct np_cal_node *node, size_t n,
 		      struct np_cal_roles *out, struct np_err *err);
 void np_cal_roles_free(struct np_cal_roles *roles);
 
-/* Are there nodes for an aggressor at this scope? */
-bool np_cal_roles_have(const struct np_cal_roles *roles, enum np_scope scope);
+/* The nodes of an aggressor at this scope; n is 0 if there are none. */
+const struct np_cal_hosts *
+np_cal_roles_aggressor(const struct np_cal_roles *roles, enum np_scope scope);
 
 /* ---- levels ---- */
 
@@ -307,10 +308,10 @@ extern const struct np_cal_ops np_cal_srun_ops;
 /* A loss of speed below this counts as no effect. */
 #define NP_CAL_FELT 0.05
 
-struct np_cal_progress {
-	size_t n_done, n; /* measurements */
-	double left_sec;  /* estimated remaining time, seconds */
-	const char *key;  /* of the next measurement; NULL: none */
+/* How much there is to measure, by the results so far. */
+struct np_cal_estimate {
+	size_t n, n_done; /* measurements */
+	double sec, left_sec;
 };
 
 struct np_calibrate {
@@ -326,16 +327,16 @@ struct np_calibrate {
 	/* Called after each measurement. Returns 0 or -errno with err. */
 	int (*save)(void *arg, const struct np_cal_state *s,
 		    struct np_err *err);
-	/* Called before the first measurement and after each. */
-	void (*progress)(void *arg, const struct np_cal_progress *p);
+	/*
+	 * Called before the first measurement and after each. key: of the next
+	 * measurement; NULL: there is none.
+	 */
+	void (*progress)(void *arg, const struct np_cal_estimate *estimate,
+			 const char *key);
 	void *arg; /* of both functions */
 };
 
-/* How much there is to measure, as far as the results so far tell. */
-struct np_cal_estimate {
-	size_t n, n_done; /* measurements */
-	double sec, left_sec;
-};
+/* Returns 0 or -ENOMEM. */
 int np_calibrate_estimate(const struct np_calibrate *calibrate,
 			  struct np_cal_estimate *out);
 

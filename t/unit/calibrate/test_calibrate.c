@@ -167,12 +167,13 @@ static int w_save(void *arg, const struct np_cal_state *s, struct np_err *err)
 	return 0;
 }
 
-static void w_progress(void *arg, const struct np_cal_progress *p)
+static void w_progress(void *arg, const struct np_cal_estimate *p,
+		       const char *key)
 {
 	struct world *w = arg;
 
 	T_CHECK(p->n_done <= p->n && p->left_sec >= 0);
-	T_CHECK(!p->key == (p->n_done == p->n));
+	T_CHECK(!key == (p->n_done == p->n));
 	w->reports++;
 	w->last_left_sec = p->left_sec;
 }
