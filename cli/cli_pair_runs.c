@@ -29,27 +29,22 @@ static int no_memory(struct np_err *err)
 
 /* ---- nodes ---- */
 
-void cli_pair_nodes_free(struct cli_pair_nodes *nodes)
-{
-	free(nodes->leaf);
-	free(nodes->victim.list);
-	free(nodes->corunner.list);
-	free(nodes->apart.list);
-	free(nodes->transport);
-	*nodes = (struct cli_pair_nodes){ .leaf = NULL };
-}
-
-/* Return how messages name a leaf switch. */
+/* Return how messages name a leaf switch; NULL: there is no topology. */
 static const char *leaf_text(const char *leaf)
 {
-	return *leaf ? leaf : "(no topology)";
+	return leaf ? leaf : "(no topology)";
 }
 
-/* Move a list of nodes; *from is empty afterwards. */
-static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
+/* Take a text over from its owner. Returns NULL for an empty one. */
+static char *take_text(char **from)
 {
-	*to = *from;
-	*from = (struct np_cal_hosts){ .n = 0 };
+	char *text = *from;
+
+	*from = NULL;
+	if (text && *text)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* Return the number of nodes that the largest program needs. */
@@ -68,7 +63,7 @@ static uint32_t largest_program(const struct cli_program_list *list)
  * switch. Having none is no error. Returns 0 or -ENOMEM.
  */
 static int find_nodes_apart(const struct np_cal_node *node, size_t n,
-			    uint32_t n_needed, struct cli_pair_nodes *nodes)
+			    uint32_t n_needed, const char *leaf, char **out)
 {
 	struct np_cal_node *others = calloc(n + 1, sizeof(*others));
 	struct np_cal_roles roles;
@@ -78,71 +73,70 @@ static int find_nodes_apart(const struct np_cal_node *node, size_t n,
 	if (!others)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(node[i].leaf, nodes->leaf))
+		if (strcmp(node[i].leaf, leaf))
 			others[n_others++] = node[i];
 	rc = np_cal_roles_make(others, n_others, &roles, NULL);
 	free(others);
 	if (rc)
 		return rc == -ENODEV ? 0 : rc;
 	if (roles.aggressor.n >= n_needed)
-		move_hosts(&nodes->apart, &roles.aggressor);
+		*out = take_text(&roles.aggressor.list);
 	else if (!roles.aggressor.n && roles.victim.n >= n_needed)
-		move_hosts(&nodes->apart, &roles.victim);
+		*out = take_text(&roles.victim.list);
 	np_cal_roles_free(&roles);
 	return 0;
 }
 
 /* Check that each program fits into half of the leaf switch. */
 static int check_fit(const struct cli_program_list *list,
-		     const struct cli_pair_nodes *nodes, struct np_err *err)
+		     const struct np_cal_roles *roles, struct np_err *err)
 {
-	size_t half = nodes->victim.n < nodes->corunner.n ? nodes->victim.n :
-							    nodes->corunner.n;
+	const char *leaf = leaf_text(*roles->leaf ? roles->leaf : NULL);
+	size_t half = roles->victim.n < roles->aggressor.n ? roles->victim.n :
+							     roles->aggressor.n;
 
 	if (!half)
 		return np_errf(err, -ENODEV,
 			       "leaf switch %s: expected four nodes or more, "
 			       "half for each of two programs",
-			       leaf_text(nodes->leaf));
+			       leaf);
 	for (size_t i = 0; i < list->n; i++)
 		if (list->program[i].nodes > half)
 			return np_errf(err, -ENODEV,
 				       "%s: %u nodes, but half of leaf switch "
 				       "%s has %zu",
 				       list->program[i].name,
-				       list->program[i].nodes,
-				       leaf_text(nodes->leaf), half);
+				       list->program[i].nodes, leaf, half);
 	return 0;
 }
 
-int cli_pair_nodes_assign(const struct np_cal_node *node, size_t n,
+int cli_pair_place_assign(const struct np_cal_node *node, size_t n,
 			  const struct cli_program_list *list,
-			  struct cli_pair_nodes *out, struct np_err *err)
+			  struct np_pairs_place *out, struct np_err *err)
 {
-	struct cli_pair_nodes nodes = { .leaf = NULL };
 	struct np_cal_roles roles;
+	char *apart = NULL;
 	int rc = np_cal_roles_make(node, n, &roles, err);
 
 	if (rc)
 		return rc;
-	nodes.leaf = roles.leaf;
-	roles.leaf = NULL;
-	move_hosts(&nodes.victim, &roles.victim);
-	move_hosts(&nodes.corunner, &roles.aggressor);
-	np_cal_roles_free(&roles);
-	rc = check_fit(list, &nodes, err);
-	if (!rc && find_nodes_apart(node, n, largest_program(list), &nodes))
+	rc = check_fit(list, &roles, err);
+	if (!rc && find_nodes_apart(node, n, largest_program(list), roles.leaf,
+				    &apart))
 		rc = no_memory(err);
-	if (rc)
-		cli_pair_nodes_free(&nodes);
-	else
-		*out = nodes;
+	if (!rc)
+		*out = (struct np_pairs_place){
+			.leaf = take_text(&roles.leaf),
+			.victim_nodes = take_text(&roles.victim.list),
+			.corunner_nodes = take_text(&roles.aggressor.list),
+			.apart_nodes = apart,
+		};
+	np_cal_roles_free(&roles);
 	return rc;
 }
 
-char *cli_first_hosts(const struct np_cal_hosts *hosts, size_t n)
+char *cli_first_hosts(const char *list, size_t n)
 {
-	const char *list = hosts->list ? hosts->list : "";
 	const char *end = list;
 
 	for (size_t i = 0; i < n && *end; i++) {
@@ -152,13 +146,21 @@ char *cli_first_hosts(const struct np_cal_hosts *hosts, size_t n)
 	return strndup(list, (size_t)(end - list));
 }
 
+/* Copy a text, if there is one. Returns 0 or -ENOMEM. */
+static int copy_text(const char *text, char **out)
+{
+	*out = text && *text ? strdup(text) : NULL;
+	return *out || !text || !*text ? 0 : -ENOMEM;
+}
+
 /*
  * Run probes to learn the leaf switch of each node of the allocation, and
- * assign the roles. Returns 0 or -errno with err.
+ * assign the roles. Returns 0 or -errno with err; the texts in *out are to be
+ * freed in either case.
  */
 static int query_nodes(struct cli_alloc *alloc,
 		       const struct cli_program_list *list,
-		       struct cli_pair_nodes *out, struct np_err *err)
+		       struct np_pairs_place *out, struct np_err *err)
 {
 	const struct np_cal_setup no_levels = { .n_levels = 0 };
 	struct np_cal_srun steps = {
@@ -175,57 +177,41 @@ static int query_nodes(struct cli_alloc *alloc,
 			 no_memory(err);
 
 	if (!rc)
-		rc = cli_pair_nodes_assign(found.node, found.n, list, out, err);
-	if (!rc) {
-		out->transport = strdup(found.transport);
-		if (!out->transport) {
-			cli_pair_nodes_free(out);
-			rc = no_memory(err);
-		}
-	}
+		rc = cli_pair_place_assign(found.node, found.n, list, out, err);
+	if (!rc && (copy_text(found.transport, &out->transport) ||
+		    copy_text(alloc->cluster, &out->cluster)))
+		rc = no_memory(err);
 	np_cal_run_free(query);
 	return rc;
 }
 
 /* Check that earlier runs, if any, were made on the same leaf switch. */
 static int check_place(const struct cli_pair_measurement *measurement,
-		       const struct cli_pair_nodes *nodes, struct np_err *err)
+		       const struct np_pairs_place *here, struct np_err *err)
 {
 	const struct np_pairs *earlier = measurement->pairs;
 	const char *leaf = earlier->place.leaf;
 
-	if (!earlier->n_runs || !leaf || !strcmp(leaf, nodes->leaf))
+	if (!earlier->n_runs || !leaf ||
+	    (here->leaf && !strcmp(leaf, here->leaf)))
 		return 0;
 	return np_errf(err, -EEXIST,
 		       "%s has results of leaf switch %s, but this allocation "
 		       "is on %s: use --fresh to start over",
-		       measurement->path, leaf, leaf_text(nodes->leaf));
+		       measurement->path, leaf, leaf_text(here->leaf));
 }
 
-/* Replace a text. An empty one is stored as NULL. Returns 0 or -ENOMEM. */
-static int set_text(char **text, const char *value)
+void cli_pair_place_replace(struct np_pairs *pairs,
+			    const struct np_pairs_place *here)
 {
-	bool empty = !value || !*value;
+	struct np_pairs earlier = { .place = pairs->place };
 
-	free(*text);
-	*text = empty ? NULL : strdup(value);
-	return empty || *text ? 0 : -ENOMEM;
-}
-
-int cli_pair_nodes_store(const struct cli_pair_nodes *nodes,
-			 struct np_pairs_place *place)
-{
-	int rc = set_text(&place->leaf, nodes->leaf);
-
-	if (!rc)
-		rc = set_text(&place->transport, nodes->transport);
-	if (!rc)
-		rc = set_text(&place->victim_nodes, nodes->victim.list);
-	if (!rc)
-		rc = set_text(&place->corunner_nodes, nodes->corunner.list);
-	if (!rc && nodes->apart.n)
-		rc = set_text(&place->apart_nodes, nodes->apart.list);
-	return rc;
+	pairs->place = *here;
+	if (!here->apart_nodes) {
+		pairs->place.apart_nodes = earlier.place.apart_nodes;
+		earlier.place.apart_nodes = NULL;
+	}
+	np_pairs_free(&earlier);
 }
 
 /* ---- steps ---- */
@@ -236,7 +222,6 @@ int cli_pair_nodes_store(const struct cli_pair_nodes *nodes,
 struct runner {
 	const struct cli_pair_measurement *measurement;
 	const struct cli_alloc *alloc;
-	const struct cli_pair_nodes *nodes;
 	const volatile sig_atomic_t *stop;
 	char directory[PATH_MAX]; /* working directory */
 	struct np_helper_step victim, corunner;
@@ -288,8 +273,7 @@ static void add_words(struct np_args *args, const struct cli_words *words)
 
 /* Start a step. command NULL: it does nothing. profile: make its profile. */
 static int start_step(const struct runner *runner, struct np_helper_step *step,
-		      const struct cli_program *program,
-		      const struct np_cal_hosts *hosts,
+		      const struct cli_program *program, const char *hosts,
 		      const struct cli_words *command, bool profile,
 		      struct np_err *err)
 {
@@ -355,11 +339,11 @@ static int start_corunner(struct runner *runner,
 			  const struct cli_planned_run *run, struct np_err *err)
 {
 	const struct cli_program *program = program_at(runner, run->corunner);
+	const struct np_pairs_place *place = &runner->measurement->pairs->place;
 
 	return start_step(runner, &runner->corunner, program,
-			  run->kind == NP_PAIRS_APART ?
-				  &runner->nodes->apart :
-				  &runner->nodes->corunner,
+			  run->kind == NP_PAIRS_APART ? place->apart_nodes :
+							place->corunner_nodes,
 			  cli_longer_command(program), false, err);
 }
 
@@ -464,7 +448,7 @@ static int execute(struct runner *runner, const struct cli_planned_run *run,
 	*date = np_date_sec();
 	if (!rc)
 		rc = start_step(runner, &runner->victim, victim,
-				&runner->nodes->victim,
+				measurement->pairs->place.victim_nodes,
 				victim_command(victim, run->kind),
 				run->kind == NP_PAIRS_PROFILE, err);
 	if (!rc)
@@ -567,22 +551,22 @@ static void print_progress(const struct cli_pair_measurement *measurement,
 
 /* Print what will be measured, where, and how long that takes. */
 static void print_plan(const struct cli_pair_measurement *measurement,
-		       const struct cli_pair_nodes *nodes,
-		       const struct cli_pair_plan *plan)
+		       bool controls, const struct cli_pair_plan *plan)
 {
+	const struct np_pairs_place *place = &measurement->pairs->place;
 	size_t n_programs = measurement->list->n;
 	uint32_t repeats = measurement->repeats;
 
 	fprintf(stderr,
 		"leaf switch %s: programs on %s are measured while others run "
 		"on %s\n",
-		leaf_text(nodes->leaf), nodes->victim.list,
-		nodes->corunner.list);
-	if (nodes->apart.n)
+		leaf_text(place->leaf), place->victim_nodes,
+		place->corunner_nodes);
+	if (controls)
 		fprintf(stderr,
 			"controls: the others run on %s, on another leaf "
 			"switch\n",
-			nodes->apart.list);
+			place->apart_nodes);
 	else
 		fprintf(stderr, "no controls: the allocation has too few nodes "
 				"on another leaf switch\n");
@@ -624,16 +608,17 @@ static int execute_plan(struct runner *runner, const struct cli_pair_plan *plan,
 	return rc;
 }
 
-/* Plan and execute the missing runs, on these nodes. */
-static int measure_on(const struct cli_pair_measurement *measurement,
-		      const struct cli_alloc *alloc,
-		      const struct cli_pair_nodes *nodes, bool dry_run,
-		      struct np_err *err)
+/*
+ * Plan and execute the missing runs, in the place of the results. controls: it
+ * has nodes for them in this allocation.
+ */
+static int measure_runs(const struct cli_pair_measurement *measurement,
+			const struct cli_alloc *alloc, bool controls,
+			bool dry_run, struct np_err *err)
 {
 	struct runner runner = {
 		.measurement = measurement,
 		.alloc = alloc,
-		.nodes = nodes,
 		.stop = cli_alloc_catch_signals(),
 		.victim = NP_HELPER_INIT,
 		.corunner = NP_HELPER_INIT,
@@ -642,9 +627,9 @@ static int measure_on(const struct cli_pair_measurement *measurement,
 	int rc;
 
 	if (cli_pair_plan_make(measurement->list, measurement->repeats,
-			       nodes->apart.n > 0, measurement->pairs, &plan))
+			       controls, measurement->pairs, &plan))
 		return no_memory(err);
-	print_plan(measurement, nodes, &plan);
+	print_plan(measurement, controls, &plan);
 	rc = dry_run ? 0 : execute_plan(&runner, &plan, err);
 	free(plan.run);
 	if (rc && measurement->pairs->n_runs)
@@ -659,8 +644,7 @@ int cli_pair_runs_measure(const struct cli_pair_measurement *measurement,
 			  bool dry_run, struct np_err *err)
 {
 	static struct cli_alloc alloc; /* large, and alloc.job points into it */
-	struct np_pairs_place *place = &measurement->pairs->place;
-	struct cli_pair_nodes nodes = { .leaf = NULL };
+	struct np_pairs here = { .n_runs = 0 }; /* only its place */
 	int rc = cli_alloc_find(&alloc, 8, "validate FILE", err);
 
 	/* Install the signal handlers before anything is started. */
@@ -668,15 +652,16 @@ int cli_pair_runs_measure(const struct cli_pair_measurement *measurement,
 	if (!rc)
 		rc = cli_alloc_env(&alloc, err);
 	if (!rc)
-		rc = query_nodes(&alloc, measurement->list, &nodes, err);
+		rc = query_nodes(&alloc, measurement->list, &here.place, err);
 	if (!rc)
-		rc = check_place(measurement, &nodes, err);
-	if (!rc && (set_text(&place->cluster, alloc.cluster) ||
-		    cli_pair_nodes_store(&nodes, place)))
-		rc = no_memory(err);
-	if (!rc)
-		rc = measure_on(measurement, &alloc, &nodes, dry_run, err);
-	cli_pair_nodes_free(&nodes);
+		rc = check_place(measurement, &here.place, err);
+	if (rc) {
+		np_pairs_free(&here);
+	} else {
+		cli_pair_place_replace(measurement->pairs, &here.place);
+		rc = measure_runs(measurement, &alloc,
+				  here.place.apart_nodes != NULL, dry_run, err);
+	}
 	cli_alloc_free(&alloc);
 	return rc;
 }

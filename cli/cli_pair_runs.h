@@ -44,37 +44,29 @@ int cli_pair_runs_measure(const struct cli_pair_measurement *measurement,
 
 /* ---- exported for the unit tests ---- */
 
-/* Which nodes have which role. */
-struct cli_pair_nodes {
-	/* The two halves of one leaf switch, as netprof calibrate has them. */
-	char *leaf; /* "": no topology */
-	struct np_cal_hosts victim, corunner;
-	/* Of co-runners in controls, under another leaf switch; n 0: none. */
-	struct np_cal_hosts apart;
-	char *transport; /* of the probes that found the leaf switches */
-};
-
 /*
- * Assign roles to the nodes of an allocation. apart is empty if no second leaf
- * switch has room for the largest program. Returns 0 (free with
- * cli_pair_nodes_free()); or with err -ENODEV, if no leaf switch has four
- * nodes, or a program does not fit into half of the leaf switch, or -ENOMEM.
+ * Assign roles to the nodes of an allocation: victims and co-runners have the
+ * two halves of one leaf switch, as netprof calibrate has them. apart_nodes is
+ * NULL if no second leaf switch has room for the largest program; cluster and
+ * transport are not set. Returns 0; or with err -ENODEV, if no leaf switch has
+ * four nodes, or a program does not fit into half of the leaf switch, or
+ * -ENOMEM.
  */
-int cli_pair_nodes_assign(const struct np_cal_node *node, size_t n,
+int cli_pair_place_assign(const struct np_cal_node *node, size_t n,
 			  const struct cli_program_list *list,
-			  struct cli_pair_nodes *out, struct np_err *err);
-void cli_pair_nodes_free(struct cli_pair_nodes *nodes);
+			  struct np_pairs_place *out, struct np_err *err);
 
 /*
- * Store the nodes in the place of the results. The nodes of controls made
- * earlier are kept if this allocation has none. Returns 0 or -ENOMEM.
+ * Make here, whose texts pairs then owns, the place of the results. The nodes
+ * of controls made earlier are kept if this allocation has none.
  */
-int cli_pair_nodes_store(const struct cli_pair_nodes *nodes,
-			 struct np_pairs_place *place);
+void cli_pair_place_replace(struct np_pairs *pairs,
+			    const struct np_pairs_place *here);
 
 /*
- * List the first n nodes of a role, "n0,n1"; malloc'ed. NULL: out of memory.
+ * The first n names of a list of nodes, "n0,n1"; malloc'ed. NULL: out of
+ * memory.
  */
-char *cli_first_hosts(const struct np_cal_hosts *hosts, size_t n);
+char *cli_first_hosts(const char *list, size_t n);
 
 #endif

@@ -33,9 +33,9 @@ static const struct {
 	  -ENODEV },
 };
 
-static const char *list_of(const struct np_cal_hosts *h)
+static const char *list_of(const char *nodes)
 {
-	return h->n ? h->list : "-";
+	return nodes ? nodes : "-";
 }
 
 T_TEST("victims, co-runners and controls have their places")
@@ -43,7 +43,7 @@ T_TEST("victims, co-runners and controls have their places")
 	T_EACH(r, places) {
 		char text[256], program[64], *save = NULL;
 		struct np_cal_node node[MAX_NODES];
-		struct cli_pair_nodes s;
+		struct np_pairs s = { .n_runs = 0 };
 		struct cli_program_list l;
 		struct np_err err;
 		size_t n = 0;
@@ -61,27 +61,28 @@ T_TEST("victims, co-runners and controls have their places")
 			*slash = '\0';
 			node[n++] = (struct np_cal_node){ slash + 1, w };
 		}
-		T_ROW(r->name,
-		      cli_pair_nodes_assign(node, n, &l, &s, &err) == r->rc);
+		T_ROW(r->name, cli_pair_place_assign(node, n, &l, &s.place,
+						     &err) == r->rc);
 		if (!r->rc) {
-			T_ROW(r->name, !strcmp(list_of(&s.victim), r->victim));
+			T_ROW(r->name, !strcmp(list_of(s.place.victim_nodes),
+					       r->victim));
+			T_ROW(r->name, !strcmp(list_of(s.place.corunner_nodes),
+					       r->corunner));
 			T_ROW(r->name,
-			      !strcmp(list_of(&s.corunner), r->corunner));
-			T_ROW(r->name, !strcmp(list_of(&s.apart), r->apart));
-			cli_pair_nodes_free(&s);
+			      !strcmp(list_of(s.place.apart_nodes), r->apart));
 		}
+		np_pairs_free(&s);
 		cli_program_list_free(&l);
 	}
 }
 
 T_TEST("a program takes the first nodes of its role")
 {
-	const struct np_cal_hosts h = { (char *)"n0,n1,n2", 3 };
 	static const char *const want[] = { "", "n0", "n0,n1", "n0,n1,n2",
 					    "n0,n1,n2" };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(want); i++) {
-		char *got = cli_first_hosts(&h, i);
+		char *got = cli_first_hosts("n0,n1,n2", i);
 
 		T_CHECK(!strcmp(got, want[i]));
 		free(got);
@@ -98,12 +99,12 @@ static const struct {
 T_TEST("the nodes of earlier controls stay in the results")
 {
 	T_EACH(r, resumed) {
-		const struct cli_pair_nodes nodes = {
-			.leaf = (char *)"leaf0",
-			.transport = (char *)"tcp",
-			.victim = { (char *)"n0,n1", 2 },
-			.corunner = { (char *)"n2,n3", 2 },
-			.apart = { (char *)r->apart, r->apart ? 2 : 0 },
+		const struct np_pairs_place here = {
+			.leaf = strdup("leaf0"),
+			.transport = strdup("tcp"),
+			.victim_nodes = strdup("n0,n1"),
+			.corunner_nodes = strdup("n2,n3"),
+			.apart_nodes = r->apart ? strdup(r->apart) : NULL,
 		};
 		struct np_pairs done = {
 			.place = { .leaf = strdup("leaf0"),
@@ -111,7 +112,7 @@ T_TEST("the nodes of earlier controls stay in the results")
 				   .apart_nodes = strdup("n8,n9") },
 		};
 
-		T_CHECK(!cli_pair_nodes_store(&nodes, &done.place));
+		cli_pair_place_replace(&done, &here);
 		T_ROW(r->name,
 		      !strcmp(done.place.victim_nodes, "n0,n1") &&
 			      !strcmp(done.place.corunner_nodes, "n2,n3") &&
