@@ -4,7 +4,6 @@
  */
 #include "cli_measured.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,21 +22,19 @@ static bool matches_run(const struct np_pairs_run *run, enum np_pairs_kind kind,
 }
 
 /* Find the median time to start a program; 0 if it was not measured. */
-static int find_launch_sec(const struct np_pairs *pairs, const char *program,
-			   double *out)
+static double find_launch_sec(const struct np_pairs *pairs, const char *program)
 {
-	double *sec = calloc(pairs->n_runs + 1, sizeof(*sec));
+	double *sec = cli_calloc(pairs->n_runs, sizeof(*sec)), median = 0;
 	size_t n = 0;
 
-	if (!sec)
-		return -ENOMEM;
 	for (size_t i = 0; i < pairs->n_runs; i++)
 		if (matches_run(&pairs->run[i], NP_PAIRS_LAUNCH, program, NULL))
 			sec[n++] = pairs->run[i].sec;
 	qsort(sec, n, sizeof(*sec), np_order_double);
-	*out = !n ? 0 : (sec[n / 2] + sec[(n - 1) / 2]) / 2;
+	if (n)
+		median = (sec[n / 2] + sec[(n - 1) / 2]) / 2;
 	free(sec);
-	return 0;
+	return median;
 }
 
 /* Set the mean and drift of a program's run times alone, without its start. */
@@ -169,42 +166,31 @@ static void evaluate_pair(const struct np_pairs *pairs, size_t victim,
 	}
 }
 
-int cli_pair_results_compute(const struct np_pairs *pairs,
-			     struct cli_pair_results *out)
+void cli_pair_results_compute(const struct np_pairs *pairs,
+			      struct cli_pair_results *out)
 {
 	size_t n = pairs->n_programs;
-	struct cli_pair_results results = {
+	struct sums sums = { 0, 0 };
+
+	*out = (struct cli_pair_results){
 		.n_programs = n,
 		.control_max = NAN,
-		.app = calloc(n + 1, sizeof(*results.app)),
-		.pair = calloc(n * n + 1, sizeof(*results.pair)),
+		.app = cli_calloc(n, sizeof(*out->app)),
+		.pair = cli_calloc(n * n, sizeof(*out->pair)),
 	};
-	struct sums sums = { 0, 0 };
-	int rc = results.app && results.pair ? 0 : -ENOMEM;
-
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const char *program = pairs->program[i].name;
 
-		rc = find_launch_sec(pairs, program,
-				     &results.app[i].launch_sec);
-		if (!rc)
-			set_alone_sec(pairs, program, &results.app[i]);
+		out->app[i].launch_sec = find_launch_sec(pairs, program);
+		set_alone_sec(pairs, program, &out->app[i]);
 	}
-	for (size_t i = 0; !rc && i < n * n; i++)
-		evaluate_pair(pairs, i / n, i % n, &results, &sums);
-	if (rc) {
-		cli_pair_results_free(&results);
-		return rc;
-	}
-	results.repeat_points =
-		results.n_repeated ?
-			sums.repeat_points / (double)results.n_repeated :
-			NAN;
-	results.control_mean =
-		results.n_controls ? sums.control / (double)results.n_controls :
-				     NAN;
-	*out = results;
-	return 0;
+	for (size_t i = 0; i < n * n; i++)
+		evaluate_pair(pairs, i / n, i % n, out, &sums);
+	out->repeat_points =
+		out->n_repeated ? sums.repeat_points / (double)out->n_repeated :
+				  NAN;
+	out->control_mean =
+		out->n_controls ? sums.control / (double)out->n_controls : NAN;
 }
 
 void cli_pair_results_free(struct cli_pair_results *results)
@@ -215,29 +201,26 @@ void cli_pair_results_free(struct cli_pair_results *results)
 }
 
 /* Replace a table by one of n empty means. */
-static int clear_table(struct np_mean **table, size_t n)
+static void clear_table(struct np_mean **table, size_t n)
 {
 	free(*table);
-	*table = calloc(n + 1, sizeof(**table));
-	return *table ? 0 : -ENOMEM;
+	*table = cli_calloc(n, sizeof(**table));
 }
 
-int cli_pair_results_store(const struct cli_pair_results *results,
-			   struct np_pairs *pairs)
+void cli_pair_results_store(const struct cli_pair_results *results,
+			    struct np_pairs *pairs)
 {
 	size_t n = results->n_programs;
 
-	if (clear_table(&pairs->alone_sec, n) ||
-	    clear_table(&pairs->together, n * n) ||
-	    clear_table(&pairs->apart, n * n))
-		return -ENOMEM;
+	clear_table(&pairs->alone_sec, n);
+	clear_table(&pairs->together, n * n);
+	clear_table(&pairs->apart, n * n);
 	for (size_t i = 0; i < n; i++)
 		pairs->alone_sec[i] = results->app[i].alone_sec;
 	for (size_t i = 0; i < n * n; i++) {
 		pairs->together[i] = results->pair[i].slowdown;
 		pairs->apart[i] = results->pair[i].apart;
 	}
-	return 0;
 }
 
 /* ---- Measurements in the store ---- */
@@ -264,9 +247,9 @@ void cli_measured_load(struct cli_known *known, struct cli_store *store)
 		app->measured = cli_calloc(n, sizeof(*app->measured));
 		app->n_measured = n;
 		for (size_t k = 0; k < n; k++) {
-			cli_check_memory(cli_pair_results_compute(
-				&pairs[k], &app->measured[k].result));
 			app->measured[k].pairs = pairs[k];
+			cli_pair_results_compute(&pairs[k],
+						 &app->measured[k].result);
 		}
 		free(pairs);
 	}

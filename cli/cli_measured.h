@@ -55,16 +55,16 @@ struct cli_pair_results {
 
 /*
  * Each run is compared with the run of its victim alone that is nearest in
- * time, so that slow changes of the machine cancel out. Returns 0 (free with
- * cli_pair_results_free()) or -ENOMEM.
+ * time, so that slow changes of the machine cancel out. Free with
+ * cli_pair_results_free().
  */
-int cli_pair_results_compute(const struct np_pairs *pairs,
-			     struct cli_pair_results *out);
+void cli_pair_results_compute(const struct np_pairs *pairs,
+			      struct cli_pair_results *out);
 void cli_pair_results_free(struct cli_pair_results *results);
 
-/* Store the results in the tables of pairs. Returns 0 or -ENOMEM. */
-int cli_pair_results_store(const struct cli_pair_results *results,
-			   struct np_pairs *pairs);
+/* Store the results in the tables of pairs. */
+void cli_pair_results_store(const struct cli_pair_results *results,
+			    struct np_pairs *pairs);
 
 /* ---- Measurements in the store ---- */
 

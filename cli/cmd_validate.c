@@ -64,11 +64,6 @@ struct validate_ctx {
 	double constant; /* the constant slowdown that fits these best */
 };
 
-static int no_memory(struct np_err *err)
-{
-	return np_errf(err, -ENOMEM, "out of memory");
-}
-
 /* ---- programs and pairs ---- */
 
 static size_t n_pairs(const struct validate_ctx *ctx)
@@ -143,15 +138,13 @@ static char *command_text(const struct cli_words *command)
 }
 
 /* Begin results for the programs of the list, without runs. */
-static int begin_results(struct validate_ctx *ctx, struct np_err *err)
+static void begin_results(struct validate_ctx *ctx)
 {
 	const struct cli_program_list *list = &ctx->list;
 	struct np_pairs *pairs = &ctx->pairs;
 
-	pairs->setup = strdup(list->setup);
-	pairs->program = calloc(list->n, sizeof(*pairs->program));
-	if (!pairs->setup || !pairs->program)
-		return no_memory(err);
+	pairs->setup = cli_strdup(list->setup);
+	pairs->program = cli_calloc(list->n, sizeof(*pairs->program));
 	pairs->n_programs = list->n;
 	for (size_t i = 0; i < list->n; i++) {
 		const struct cli_program *from = &list->program[i];
@@ -162,9 +155,8 @@ static int begin_results(struct validate_ctx *ctx, struct np_err *err)
 		to->tasks_per_node = from->tasks_per_node;
 		to->command = command_text(&from->command);
 		if (!to->command)
-			return no_memory(err);
+			cli_no_memory();
 	}
-	return 0;
 }
 
 /* Are the results of the same programs and commands, and so comparable? */
@@ -197,10 +189,11 @@ static int read_results(const char *path, struct np_pairs *out,
 static int load_results(struct validate_ctx *ctx, struct np_err *err)
 {
 	struct np_pairs earlier;
-	int rc = begin_results(ctx, err);
+	int rc;
 
-	if (rc || ctx->options.fresh)
-		return rc;
+	begin_results(ctx);
+	if (ctx->options.fresh)
+		return 0;
 	rc = read_results(ctx->path, &earlier, err);
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
@@ -237,11 +230,9 @@ static int save_results(const struct validate_ctx *ctx, struct np_err *err)
 static int save_with_input(struct validate_ctx *ctx,
 			   const struct cli_known *known, struct np_err *err)
 {
-	const struct np_program **app = calloc(ctx->list.n + 1, sizeof(*app));
+	const struct np_program **app = cli_calloc(ctx->list.n, sizeof(*app));
 	int rc;
 
-	if (!app)
-		return no_memory(err);
 	for (size_t i = 0; i < known->n; i++) {
 		size_t program =
 			np_pairs_find(&ctx->pairs, known->app[i]->runs.app);
@@ -304,18 +295,15 @@ static int save_run(void *arg, const struct np_pairs_run *last,
  * second leaf switch. Inside an allocation they have to be measured; outside,
  * the results are printed without them.
  */
-static int check_complete(const struct validate_ctx *ctx, bool *complete,
-			  struct np_err *err)
+static bool is_complete(const struct validate_ctx *ctx)
 {
 	bool controls = ctx->pairs.place.apart_nodes && getenv("SLURM_JOB_ID");
 	struct cli_pair_plan plan;
 
-	if (cli_pair_plan_make(&ctx->list, ctx->options.repeats, controls,
-			       &ctx->pairs, &plan))
-		return no_memory(err);
+	cli_check_memory(cli_pair_plan_make(&ctx->list, ctx->options.repeats,
+					    controls, &ctx->pairs, &plan));
 	free(plan.run);
-	*complete = plan.n == 0;
-	return 0;
+	return plan.n == 0;
 }
 
 /* Measure what is missing, in the allocation in which the command runs. */
@@ -335,23 +323,17 @@ static int measure(struct validate_ctx *ctx, struct np_err *err)
 
 /* ---- comparing with predictions ---- */
 
-/*
- * Compute the slowdowns from the runs. Returns -1 to go on, or the exit
- * status.
- */
-static int compute_slowdowns(struct validate_ctx *ctx)
+/* Compute the slowdowns from the runs. */
+static void compute_slowdowns(struct validate_ctx *ctx)
 {
-	ctx->prediction = calloc(n_pairs(ctx) + 1, sizeof(*ctx->prediction));
-	if (!ctx->prediction ||
-	    cli_pair_results_compute(&ctx->pairs, &ctx->result) ||
-	    cli_pair_results_store(&ctx->result, &ctx->pairs))
-		return cli_fail("out of memory");
+	ctx->prediction = cli_calloc(n_pairs(ctx), sizeof(*ctx->prediction));
+	cli_pair_results_compute(&ctx->pairs, &ctx->result);
+	cli_pair_results_store(&ctx->result, &ctx->pairs);
 	for (size_t pair = 0; pair < n_pairs(ctx); pair++) {
 		struct np_prediction *none = &ctx->prediction[pair];
 
 		none->slowdown = none->low = none->high = NAN;
 	}
-	return -1;
 }
 
 /*
@@ -406,13 +388,12 @@ static void predict_pairs(struct validate_ctx *ctx,
 }
 
 /* Score the predictions, and the best constant for the same pairs. */
-static int score_predictions(struct validate_ctx *ctx)
+static void score_predictions(struct validate_ctx *ctx)
 {
 	size_t n = n_pairs(ctx);
-	struct np_scored *scored = calloc(n + 1, sizeof(*scored));
-	int rc = scored ? 0 : -ENOMEM;
+	struct np_scored *scored = cli_calloc(n, sizeof(*scored));
 
-	for (size_t pair = 0; !rc && pair < n; pair++) {
+	for (size_t pair = 0; pair < n; pair++) {
 		const struct np_mean *slowdown = measured(ctx, pair);
 		const struct np_prediction *p = &ctx->prediction[pair];
 
@@ -423,13 +404,10 @@ static int score_predictions(struct validate_ctx *ctx)
 			.high = p->high,
 		};
 	}
-	if (!rc)
-		rc = np_accuracy_score(scored, n, &ctx->score);
-	if (!rc)
-		rc = np_accuracy_score_constant(scored, n, &ctx->constant,
-						&ctx->constant_score);
+	cli_check_memory(np_accuracy_score(scored, n, &ctx->score));
+	cli_check_memory(np_accuracy_score_constant(scored, n, &ctx->constant,
+						    &ctx->constant_score));
 	free(scored);
-	return rc;
 }
 
 /* ---- text ---- */
@@ -616,19 +594,17 @@ static int order_by_error(const void *a, const void *b, void *arg)
 
 /*
  * List the pairs that were measured and predicted, the largest error first.
- * The caller frees the list. NULL: out of memory.
+ * The caller frees the list.
  */
 static size_t *sort_by_error(const struct validate_ctx *ctx, size_t *n)
 {
-	size_t *sorted = calloc(n_pairs(ctx) + 1, sizeof(*sorted));
+	size_t *sorted = cli_calloc(n_pairs(ctx), sizeof(*sorted));
 
 	*n = 0;
-	for (size_t pair = 0; sorted && pair < n_pairs(ctx); pair++)
+	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
 		if (is_compared(ctx, pair))
 			sorted[(*n)++] = pair;
-	if (sorted)
-		qsort_r(sorted, *n, sizeof(*sorted), order_by_error,
-			(void *)ctx);
+	qsort_r(sorted, *n, sizeof(*sorted), order_by_error, (void *)ctx);
 	return sorted;
 }
 
@@ -654,14 +630,12 @@ static void print_pair(const struct validate_ctx *ctx, size_t pair,
 	printf("  %s\n", *flags ? flags : "-");
 }
 
-/* Print the pairs with the largest errors. Returns the exit status. */
-static int print_worst(const struct validate_ctx *ctx)
+/* Print the pairs with the largest errors. */
+static void print_worst(const struct validate_ctx *ctx)
 {
 	size_t n, *sorted = sort_by_error(ctx, &n);
 	int name_width = NAME_COLUMNS;
 
-	if (!sorted)
-		return cli_fail("out of memory");
 	for (size_t i = 0; i < ctx->list.n; i++)
 		name_width = cli_widen(name_width, ctx->list.program[i].name);
 	if (n)
@@ -671,7 +645,6 @@ static int print_worst(const struct validate_ctx *ctx)
 	for (size_t i = 0; i < n && i < MAX_LISTED; i++)
 		print_pair(ctx, sorted[i], name_width);
 	free(sorted);
-	return CLI_DONE;
 }
 
 static int print_text(const struct validate_ctx *ctx)
@@ -683,7 +656,8 @@ static int print_text(const struct validate_ctx *ctx)
 	print_unsteady(ctx);
 	print_unpredicted(ctx);
 	print_score(ctx);
-	return print_worst(ctx);
+	print_worst(ctx);
+	return CLI_DONE;
 }
 
 /* ---- JSON ---- */
@@ -864,10 +838,9 @@ static int compare(struct validate_ctx *ctx, const struct cli_options *options)
 {
 	struct cli_known known = { .n = 0 };
 	struct np_err err = NP_ERR_INIT;
-	int rc = compute_slowdowns(ctx);
+	int rc;
 
-	if (rc >= 0)
-		return rc;
+	compute_slowdowns(ctx);
 	predict_pairs(ctx, options, &known);
 	/* Pairs measured by an earlier version may not be in the store. */
 	for (size_t i = 0; i < ctx->list.n; i++)
@@ -876,8 +849,7 @@ static int compare(struct validate_ctx *ctx, const struct cli_options *options)
 	cli_known_free(&known);
 	if (rc)
 		return cli_fail("%s", err.text);
-	if (score_predictions(ctx))
-		return cli_fail("out of memory");
+	score_predictions(ctx);
 	rc = options->format == CLI_JSON ? print_json(ctx) : print_text(ctx);
 	if (rc == CLI_DONE && options->plot)
 		rc = plot_pairs(ctx, options->plot);
@@ -888,13 +860,12 @@ static int compare(struct validate_ctx *ctx, const struct cli_options *options)
 static int validate(struct validate_ctx *ctx, const struct cli_options *options)
 {
 	struct np_err err = NP_ERR_INIT;
-	bool complete = false;
 	int rc = cli_program_list_read(options->app, &ctx->list, &err);
+	bool complete;
 
 	if (!rc)
 		rc = load_results(ctx, &err);
-	if (!rc)
-		rc = check_complete(ctx, &complete, &err);
+	complete = !rc && is_complete(ctx);
 	if (!rc && !complete)
 		rc = measure(ctx, &err);
 	if (rc)
