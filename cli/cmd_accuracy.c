@@ -244,28 +244,25 @@ static void run_external(struct accuracy_file *file,
 			 const struct accuracy_opt *opt)
 {
 	struct model_run *run = &file->run[file->n_runs++];
-	size_t row = 0;
 
 	run->name = basename(opt->predictions);
 	run->out = cli_calloc(count_rows(file), sizeof(*run->out));
 	np_errf(&run->why, -ENODATA, "the file has none of these pairs");
-	for (size_t i = 0; i < file->measured.n_sets; i++) {
-		const struct np_measured_set *set = &file->measured.set[i];
+	for (size_t i = 0; i < file->n_selected; i++) {
+		const struct selected_case *selected = &file->selected[i];
+		const struct np_measured_case *pair = selected->measured;
+		const struct np_program *app = selected->set->app;
+		struct np_prediction *out = &run->out[selected->row];
+		const struct cli_predicted *found =
+			pair->n_co != 1 ?
+				NULL :
+				cli_predictions_find(&opt->external,
+						     app[pair->victim].name,
+						     app[pair->co[0]].name);
 
-		for (size_t k = 0; k < set->n_rows; k++, row++) {
-			const struct np_measured_case *pair = &set->row[k];
-			const struct cli_predicted *found =
-				pair->n_co != 1 ?
-					NULL :
-					cli_predictions_find(
-						&opt->external,
-						set->app[pair->victim].name,
-						set->app[pair->co[0]].name);
-
-			run->out[row].slowdown = found ? found->slowdown : NAN;
-			run->out[row].low = found ? found->low : NAN;
-			run->out[row].high = found ? found->high : NAN;
-		}
+		out->slowdown = found ? found->slowdown : NAN;
+		out->low = found ? found->low : NAN;
+		out->high = found ? found->high : NAN;
 	}
 }
 
@@ -317,30 +314,27 @@ static size_t collect_part(const struct accuracy_file *file,
  * Score the constant that fits all cases best. It is chosen from the measured
  * values themselves; a model with larger errors is of no use for these cases.
  */
-static int score_constant(const struct np_scored *scored, size_t n,
-			  struct score_line *line)
+static void score_constant(const struct np_scored *scored, size_t n,
+			   struct score_line *line)
 {
-	int rc = np_accuracy_score_constant(scored, n, &line->constant,
-					    &line->score);
-
+	cli_check_memory(np_accuracy_score_constant(scored, n, &line->constant,
+						    &line->score));
 	line->model = "best constant";
 	line->baseline = line->score;
-	return rc;
 }
 
 /* Score a model, and the constant that is best for the cases it predicts. */
-static int score_model(const struct np_scored *scored, size_t n,
-		       const struct model_run *run, struct score_line *line)
+static void score_model(const struct np_scored *scored, size_t n,
+			const struct model_run *run, struct score_line *line)
 {
 	double constant;
-	int rc = np_accuracy_score(scored, n, &line->score);
 
+	cli_check_memory(np_accuracy_score(scored, n, &line->score));
+	cli_check_memory(np_accuracy_score_constant(scored, n, &constant,
+						    &line->baseline));
 	line->model = run->name;
 	line->constant = NAN;
 	line->why = run->why;
-	return rc ? rc :
-		    np_accuracy_score_constant(scored, n, &constant,
-					       &line->baseline);
 }
 
 /*
@@ -348,25 +342,23 @@ static int score_model(const struct np_scored *scored, size_t n,
  * A file without such cases gets no part. scored[] is scratch space for all
  * selected cases.
  */
-static int score_part(struct accuracy_file *file, bool groups,
-		      struct np_scored *scored)
+static void score_part(struct accuracy_file *file, bool groups,
+		       struct np_scored *scored)
 {
 	struct file_part *part = &file->part[file->n_parts];
 	size_t n = collect_part(file, NULL, groups, scored);
-	int rc;
 
 	if (!n)
-		return 0;
+		return;
 	file->n_parts++;
 	part->groups = groups;
 	part->n_cases = n;
-	rc = score_constant(scored, n, &part->line[part->n_lines++]);
-	for (size_t i = 0; !rc && i < file->n_runs; i++) {
+	score_constant(scored, n, &part->line[part->n_lines++]);
+	for (size_t i = 0; i < file->n_runs; i++) {
 		n = collect_part(file, &file->run[i], groups, scored);
-		rc = score_model(scored, n, &file->run[i],
-				 &part->line[part->n_lines++]);
+		score_model(scored, n, &file->run[i],
+			    &part->line[part->n_lines++]);
 	}
-	return rc;
 }
 
 /*
@@ -398,14 +390,14 @@ static int score_file(const char *path, const struct accuracy_opt *opt,
 	if (rc)
 		return rc;
 	scored = cli_calloc(file->n_selected, sizeof(*scored));
-	if (score_part(file, false, scored) || score_part(file, true, scored))
-		rc = np_errf(err, -ENOMEM, "%s: out of memory", path);
+	score_part(file, false, scored);
+	score_part(file, true, scored);
 	free(scored);
-	if (!rc && !file->n_parts)
-		rc = np_errf(err, -ENODATA,
-			     "%s: no measured case is left to compare with",
-			     path);
-	return rc;
+	return file->n_parts ?
+		       0 :
+		       np_errf(err, -ENODATA,
+			       "%s: no measured case is left to compare with",
+			       path);
 }
 
 /* Also releases a file that score_file() failed on. */
