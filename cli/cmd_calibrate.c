@@ -306,8 +306,8 @@ static int check_store(struct fabric_work *work, struct np_err *err)
 	rc = np_dir_open_fabric(work->store, name, !work->opt->dry_run, &dir,
 				err);
 	if (rc == -ENOENT && work->opt->dry_run) {
-		work->dir = strdup(store);
-		return work->dir ? 0 : -ENOMEM;
+		work->dir = cli_strdup(store);
+		return 0;
 	}
 	if (rc)
 		return rc == -ENOENT ? np_errf(err, rc, "%s: %s", store,
@@ -318,9 +318,9 @@ static int check_store(struct fabric_work *work, struct np_err *err)
 			     "%s: %s; only an administrator can store a "
 			     "calibration; --output=FILE writes it to a file",
 			     dir.path, strerror(errno));
-	work->dir = strdup(dir.path);
+	work->dir = cli_strdup(dir.path);
 	np_dir_close(&dir);
-	return rc || work->dir ? rc : -ENOMEM;
+	return rc;
 }
 
 /*
@@ -730,17 +730,17 @@ static int load_runs(struct app_plan *plan, struct cli_store *store,
 						 &plan->fabric, NULL) ||
 			   !np_fabric_store_load(store->store, cluster, NULL,
 						 &plan->fabric, NULL);
-	rc = np_curve_levels_make(plan->calibrated ? &plan->fabric : NULL,
-				  &plan->levels);
-	return rc ? np_errf(err, rc, "out of memory") : 0;
+	cli_check_memory(np_curve_levels_make(
+		plan->calibrated ? &plan->fabric : NULL, &plan->levels));
+	return 0;
 }
 
 /*
  * Plan the jobs: take the next run that is needed, count it as done, and repeat
  * this until the curve is complete. repeats: runs per level; without load there
- * are at least NP_PLANNER_RUNS_ALONE. Returns 0 or -ENOMEM.
+ * are at least NP_PLANNER_RUNS_ALONE.
  */
-static int plan_jobs(struct app_plan *plan, unsigned repeats)
+static void plan_jobs(struct app_plan *plan, unsigned repeats)
 {
 	const struct np_run_summary_opt opt = {
 		.calibration = plan->calibrated ? &plan->fabric : NULL,
@@ -749,10 +749,8 @@ static int plan_jobs(struct app_plan *plan, unsigned repeats)
 	};
 	struct np_run_summary summary;
 	struct np_mean alone;
-	int rc = np_run_summary_make(&plan->runs, &opt, &summary);
 
-	if (rc)
-		return rc;
+	cli_check_memory(np_run_summary_make(&plan->runs, &opt, &summary));
 	np_curve_count(&summary, opt.scope, &plan->levels, &alone);
 	np_run_summary_free(&summary);
 	while (plan->n < MAX_JOBS) {
@@ -770,7 +768,6 @@ static int plan_jobs(struct app_plan *plan, unsigned repeats)
 		else
 			plan->levels.level[i].run_sec.n++;
 	}
-	return 0;
 }
 
 /* Planned jobs at one level, or without load for NP_PLANNER_ALONE. */
@@ -829,18 +826,16 @@ struct submission {
 
 /*
  * Our options come right after "sbatch", because after the script they would be
- * its arguments. Returns 0 (free submission->argv) or -ENOMEM.
+ * its arguments. The caller frees submission->argv.
  */
-static int make_submission(const struct calibrate_opt *opt,
-			   const struct app_plan *plan, long job,
-			   struct submission *submission)
+static void make_submission(const struct calibrate_opt *opt,
+			    const struct app_plan *plan, long job,
+			    struct submission *submission)
 {
 	int n = 0;
 
 	submission->argv =
-		calloc((size_t)opt->argc + 4, sizeof(*submission->argv));
-	if (!submission->argv)
-		return -ENOMEM;
+		cli_calloc((size_t)opt->argc + 4, sizeof(*submission->argv));
 	snprintf(submission->app, sizeof(submission->app), "--netprofile=%s",
 		 opt->app);
 	submission->argv[n++] = opt->argv[0];
@@ -854,7 +849,6 @@ static int make_submission(const struct calibrate_opt *opt,
 	submission->argv[n++] = (char *)"--dependency=singleton";
 	for (int i = 1; i < opt->argc; i++)
 		submission->argv[n++] = opt->argv[i];
-	return 0;
 }
 
 static void print_command(char *const argv[])
@@ -894,10 +888,9 @@ static int submit_all(const struct calibrate_opt *opt,
 {
 	for (size_t i = 0; i < plan->n; i++) {
 		struct submission submission;
-		int rc = make_submission(opt, plan, plan->job[i], &submission);
+		int rc = 0;
 
-		if (rc)
-			return cli_fail("out of memory");
+		make_submission(opt, plan, plan->job[i], &submission);
 		if (opt->dry_run)
 			print_command(submission.argv);
 		else
@@ -926,10 +919,8 @@ static int calibrate_app(const struct calibrate_opt *opt)
 		return rc;
 	if (load_runs(&plan, &store, opt->app, &err)) {
 		rc = cli_fail("%s", err.text);
-	} else if (plan_jobs(&plan,
-			     opt->repeats ? opt->repeats : NP_PLANNER_RUNS)) {
-		rc = cli_fail("out of memory");
 	} else {
+		plan_jobs(&plan, opt->repeats ? opt->repeats : NP_PLANNER_RUNS);
 		print_jobs(&plan, opt->app);
 		rc = submit_all(opt, &plan);
 	}

@@ -989,16 +989,12 @@ static int measure_places(const struct options *opt, struct cli_places *places,
 		rc = cli_alloc_env(&alloc, err);
 	if (rc)
 		return rc;
-	if (alloc.leaves) {
-		*topology = strdup(strchr(alloc.leaves, '=') + 1);
-		rc = *topology ? 0 : np_errf(err, -ENOMEM, "out of memory");
-	}
+	if (alloc.leaves)
+		*topology = cli_strdup(strchr(alloc.leaves, '=') + 1);
 	matrix.n = alloc.n_nodes;
-	matrix.node = calloc(matrix.n, sizeof(*matrix.node));
-	matrix.sec = malloc(matrix.n * matrix.n * sizeof(*matrix.sec));
-	if (!rc && (!matrix.node || !matrix.sec))
-		rc = np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !rc && i < matrix.n * matrix.n; i++)
+	matrix.node = cli_calloc(matrix.n, sizeof(*matrix.node));
+	matrix.sec = cli_calloc(matrix.n * matrix.n, sizeof(*matrix.sec));
+	for (size_t i = 0; i < matrix.n * matrix.n; i++)
 		matrix.sec[i] = NAN;
 	/* srun always orders the nodes in the same way, so ranks agree. */
 	for (uint32_t i = 0; !rc && i < opt->repeats; i++)
@@ -1008,9 +1004,7 @@ static int measure_places(const struct options *opt, struct cli_places *places,
 	if (!rc)
 		rc = cli_places_measured(matrix.node, matrix.sec, matrix.n,
 					 places, err);
-	for (size_t i = 0; matrix.node && i < matrix.n; i++)
-		free(matrix.node[i]);
-	free(matrix.node);
+	np_names_free(matrix.node, matrix.n);
 	free(matrix.sec);
 	cli_alloc_free(&alloc);
 	return rc;
