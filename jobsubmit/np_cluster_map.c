@@ -152,8 +152,15 @@ char *np_cluster_map_format_hostlist(const struct np_cluster_map *map,
 char *np_cluster_map_format_closed(const struct np_cluster_map *map,
 				   const uint64_t *open)
 {
-	return null_if_empty(
-		np_node_index_format_closed(map->node_index, open));
+	uint64_t *closed = calloc(map->words, sizeof(*closed));
+	char *text = NULL;
+
+	if (closed) {
+		np_leaves_excluded(map->leaves, open, closed);
+		text = np_cluster_map_format_hostlist(map, closed);
+	}
+	free(closed);
+	return text;
 }
 
 /* Return the text of a Slurm hostlist, and destroy the list. */
@@ -849,9 +856,7 @@ static int add_leaves(struct np_cluster_map *map, const char *topology,
 	np_topo_free(&topo);
 	np_topo_free(&rails);
 	free(copy);
-	return rc ? rc :
-		    np_node_index_set_leaves(map->node_index,
-					     map->leaves->leaf);
+	return rc;
 }
 
 /* ---- Making the map ---- */

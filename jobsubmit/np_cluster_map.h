@@ -46,7 +46,7 @@ struct np_cluster_map {
 	size_t words; /* in a bitmap of nodes */
 	char **name;  /* of each node; "" if it was deleted */
 	struct np_leaves *leaves;
-	struct np_node_index *node_index; /* with the leaves set */
+	struct np_node_index *node_index;
 	char **host; /* name of each node's host; "" if it names a node */
 	struct np_node_index *host_index; /* NULL: no host has such a name */
 	struct np_node_kind *kind;
@@ -152,9 +152,7 @@ char *np_cluster_map_format_hostlist(const struct np_cluster_map *map,
 
 /*
  * Write a host list, malloc'ed, of all nodes on closed leaves, i.e. those not
- * in open[]. If the names of each leaf's nodes are consecutive, the cost
- * depends only on the number of leaves. Returns NULL if no leaf is closed, or
- * when out of memory.
+ * in open[]. Returns NULL if no leaf is closed, or when out of memory.
  */
 char *np_cluster_map_format_closed(const struct np_cluster_map *map,
 				   const uint64_t *open);

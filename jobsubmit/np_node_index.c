@@ -18,7 +18,6 @@
 
 #include "np_array.h"
 #include "np_bits.h"
-#include "np_snapshot.h"
 
 /* ---- Names ---- */
 
@@ -49,20 +48,12 @@ struct name_span {
 	uint32_t n;
 };
 
-/* The part of a span that is on one leaf switch, or on none (NP_NO_LEAF). */
-struct leaf_span {
-	uint32_t group, number, n; /* as in struct name_span */
-	uint32_t leaf;
-};
-
 struct np_node_index {
 	struct name_group *group; /* sorted; group[n_groups] is a sentinel whose
 				     first_span is n_spans */
 	size_t n_groups;
 	struct name_span *span; /* sorted by group and number */
 	size_t n_spans;
-	struct leaf_span *leaf_span; /* the spans, split at leaf switches */
-	size_t n_leaf_spans;
 };
 
 static bool is_digit(char c)
@@ -226,40 +217,7 @@ void np_node_index_free(struct np_node_index *index)
 		return;
 	free(index->group);
 	free(index->span);
-	free(index->leaf_span);
 	free(index);
-}
-
-int np_node_index_set_leaves(struct np_node_index *index, const uint32_t *leaf)
-{
-	size_t n_names = 0;
-
-	for (size_t i = 0; i < index->n_spans; i++)
-		n_names += index->span[i].n;
-	/* There is at most one leaf span per name. The + 1 avoids calloc(0). */
-	index->leaf_span = calloc(n_names + 1, sizeof(*index->leaf_span));
-	if (!index->leaf_span)
-		return -ENOMEM;
-	for (size_t i = 0; i < index->n_spans; i++)
-		for (uint32_t k = 0; k < index->span[i].n; k++) {
-			const struct name_span *span = &index->span[i];
-			uint32_t node_leaf = leaf[span->node + k];
-			struct leaf_span *last =
-				k ? &index->leaf_span[index->n_leaf_spans - 1] :
-				    NULL;
-
-			if (last && last->leaf == node_leaf)
-				last->n++;
-			else
-				index->leaf_span[index->n_leaf_spans++] =
-					(struct leaf_span){
-						.group = span->group,
-						.n = 1,
-						.number = span->number + k,
-						.leaf = node_leaf,
-					};
-		}
-	return 0;
 }
 
 /* ---- Writing host lists ---- */
@@ -417,21 +375,6 @@ char *np_node_index_format(const struct np_node_index *index,
 				     (uint32_t)(end - begin));
 			begin = np_bits_next(nodes, words, end);
 		}
-	}
-	return finish_list(&writer);
-}
-
-char *np_node_index_format_closed(const struct np_node_index *index,
-				  const uint64_t *open)
-{
-	struct list_writer writer = { .index = index };
-
-	for (size_t i = 0; i < index->n_leaf_spans; i++) {
-		const struct leaf_span *span = &index->leaf_span[i];
-
-		if (span->leaf != NP_NO_LEAF && !np_bits_test(open, span->leaf))
-			append_names(&writer, span->group, span->number,
-				     span->n);
 	}
 	return finish_list(&writer);
 }

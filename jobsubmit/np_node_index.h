@@ -4,7 +4,7 @@
  * Nodes are indexed by the prefix and number of their names. A list such as
  * "n[0-3,8-15]" is then written and read range by range instead of name by
  * name, so a list of nearly all nodes takes no longer than a list of a few. An
- * index is immutable once made, except for np_node_index_set_leaves().
+ * index is immutable once made.
  */
 #ifndef NP_NODE_INDEX_H
 #define NP_NODE_INDEX_H
@@ -49,19 +49,5 @@ void np_node_index_set_name(const struct np_node_index *index, const char *name,
 /* Whether there is a node with this name. */
 bool np_node_index_has_name(const struct np_node_index *index,
 			    const char *name);
-
-/*
- * Set the leaf switch of each node, or NP_NO_LEAF, for
- * np_node_index_format_closed(). Call it once. Returns 0 or -ENOMEM.
- */
-int np_node_index_set_leaves(struct np_node_index *index, const uint32_t *leaf);
-
-/*
- * Write a host list, malloc'ed, of the nodes on all closed leaves. A leaf is
- * open to a job if the job may use its nodes, and closed otherwise; open[] is
- * the bitmap of the open ones. Returns NULL when out of memory.
- */
-char *np_node_index_format_closed(const struct np_node_index *index,
-				  const uint64_t *open);
 
 #endif

@@ -134,9 +134,25 @@ static const struct {
 	{ "none is open", 0, "n[0-15]" },
 };
 
+static struct np_cluster_map *make(struct some_slurm *s,
+				   struct np_cluster_map *old,
+				   const char *topology, bool whole)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_cluster_map *map = NULL;
+
+	if (np_cluster_map_make(old, &s->nodes, &s->parts, topology, whole,
+				&map, &err))
+		T_CHECK(err.text[0]);
+	return map;
+}
+
 T_TEST("closed leaves as a list")
 {
+	const uint64_t none = 0;
+	struct np_cluster_map *a;
 	struct some_slurm s;
+	char *list;
 
 	some_slurm(&s);
 	T_EACH(r, closed) {
@@ -146,6 +162,15 @@ T_TEST("closed leaves as a list")
 		T_ROW(r->name, !got == !r->want);
 		free(got);
 	}
+	a = make(&s, NULL,
+		 "SwitchName=a Level=0 Nodes=n[9-11]\n"
+		 "SwitchName=b Level=0 Nodes=n[0-2]\n",
+		 false);
+	list = a ? np_cluster_map_format_closed(a, &none) : NULL;
+	T_ROW("nodes without a leaf switch are not closed",
+	      list && some_same(list, "n[0-2,9-11]"));
+	free(list);
+	np_cluster_map_unref(a);
 	some_slurm_free(&s);
 }
 
@@ -162,19 +187,6 @@ T_TEST("partitions by name")
 	T_CHECK(s.map->part[0].shares_nodes);
 	T_CHECK(!s.map->part[2].shares_nodes);
 	some_slurm_free(&s);
-}
-
-static struct np_cluster_map *make(struct some_slurm *s,
-				   struct np_cluster_map *old,
-				   const char *topology, bool whole)
-{
-	struct np_err err = NP_ERR_INIT;
-	struct np_cluster_map *map = NULL;
-
-	if (np_cluster_map_make(old, &s->nodes, &s->parts, topology, whole,
-				&map, &err))
-		T_CHECK(err.text[0]);
-	return map;
 }
 
 T_TEST("a map is made anew only when it has to")
