@@ -193,7 +193,7 @@ double cli_planned_run_sec(const struct cli_program_list *list,
 	case NP_PAIRS_LAUNCH:
 		return SRUN_SEC;
 	case NP_PAIRS_PROFILE:
-		return SRUN_SEC + (victim->longer_command.n ?
+		return SRUN_SEC + (victim->longer_command ?
 					   fmax(PROFILE_SEC, sec) :
 					   TYPICAL_SLOWDOWN * sec);
 	case NP_PAIRS_ALONE:

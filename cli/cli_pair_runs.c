@@ -265,17 +265,19 @@ static void add_output(const struct runner *runner, struct np_args *args,
 	np_args_add(args, "--output=%s", pattern);
 }
 
-static void add_words(struct np_args *args, const struct cli_words *words)
+/* Add the words of a command or of options; NULL: there are none. */
+static void add_words(struct np_args *args, const char *words)
 {
-	for (size_t i = 0; i < words->n; i++)
-		np_args_add(args, "%s", words->word[i]);
+	for (size_t n; words && (n = strcspn(words, " ")); words += n) {
+		np_args_add(args, "%.*s", (int)n, words);
+		n += words[n] == ' ';
+	}
 }
 
-/* Start a step. command NULL: it does nothing. profile: make its profile. */
+/* Start a step. profile: make the profile of its program. */
 static int start_step(const struct runner *runner, struct np_helper_step *step,
 		      const struct cli_program *program, const char *hosts,
-		      const struct cli_words *command, bool profile,
-		      struct np_err *err)
+		      const char *command, bool profile, struct np_err *err)
 {
 	char *nodes = cli_first_hosts(hosts, program->nodes);
 	struct np_args args = { .n = 0 };
@@ -301,11 +303,8 @@ static int start_step(const struct runner *runner, struct np_helper_step *step,
 		np_args_add(&args, "--netprofile-calibrate");
 	}
 	add_output(runner, &args, step);
-	add_words(&args, &program->srun_options);
-	if (command)
-		add_words(&args, command);
-	else
-		np_args_add(&args, "true");
+	add_words(&args, program->srun_options);
+	add_words(&args, command);
 	rc = np_helper_start(step, &args, environ, 0, err);
 	np_args_free(&args);
 	free(nodes);
@@ -420,17 +419,17 @@ static int wait_for_victim(struct runner *runner,
 	return check_status(runner, name, &runner->victim, err);
 }
 
-/* Return the command of the victim; NULL: it does nothing. */
-static const struct cli_words *victim_command(const struct cli_program *victim,
-					      enum np_pairs_kind kind)
+/* Return the command of the victim; to launch it, one that does nothing. */
+static const char *victim_command(const struct cli_program *victim,
+				  enum np_pairs_kind kind)
 {
 	switch (kind) {
 	case NP_PAIRS_LAUNCH:
-		return NULL;
+		return "true";
 	case NP_PAIRS_PROFILE:
 		return cli_longer_command(victim);
 	default:
-		return &victim->command;
+		return victim->command;
 	}
 }
 

@@ -19,20 +19,13 @@
 #define MAX_NODES 65536
 #define MAX_TASKS 1024 /* per node */
 
-static void free_words(struct cli_words *words)
-{
-	for (size_t i = 0; i < words->n; i++)
-		free(words->word[i]);
-	free(words->word);
-}
-
 void cli_program_list_free(struct cli_program_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		free(list->program[i].directory);
-		free_words(&list->program[i].srun_options);
-		free_words(&list->program[i].command);
-		free_words(&list->program[i].longer_command);
+		free(list->program[i].srun_options);
+		free(list->program[i].command);
+		free(list->program[i].longer_command);
 	}
 	free(list->program);
 	free(list->setup);
@@ -103,12 +96,12 @@ static void begin_program(struct np_words *line, struct cli_program_list *list)
 }
 
 /* "KEYWORD WORD...": a command or options, given once. */
-static void parse_words(struct np_words *line, struct cli_words *out,
-			size_t max)
+static void parse_words(struct np_words *line, char **out, size_t max)
 {
+	char text[NP_WORDS_LINE] = "", *end = text;
 	size_t n = line->n - 1;
 
-	if (out->n)
+	if (*out)
 		fail_expecting(line, line->word[0], "once in a program");
 	else if (!n || n > max)
 		np_words_fail(line, -EINVAL,
@@ -116,14 +109,11 @@ static void parse_words(struct np_words *line, struct cli_words *out,
 			      line->word[0], max);
 	if (line->rc)
 		return;
-	out->word = calloc(n, sizeof(*out->word));
-	while (out->word && out->n < n) {
-		out->word[out->n] = strdup(line->word[out->n + 1]);
-		if (!out->word[out->n])
-			break;
-		out->n++;
-	}
-	if (out->n < n)
+	/* It is not longer than the line. */
+	for (size_t i = 1; i <= n; i++)
+		end = stpcpy(stpcpy(end, i > 1 ? " " : ""), line->word[i]);
+	*out = strdup(text);
+	if (!*out)
 		np_words_no_memory(line);
 }
 
@@ -217,7 +207,7 @@ static void check_complete(struct np_words *end,
 		if (!list->program[i].nodes)
 			fail_expecting(end, list->program[i].name,
 				       "a line with nodes");
-		if (!list->program[i].command.n)
+		if (!list->program[i].command)
 			fail_expecting(end, list->program[i].name,
 				       "a line with run and the command");
 	}
@@ -238,13 +228,10 @@ static void set_defaults(struct cli_program_list *list)
 	}
 }
 
-static void put_words(FILE *f, const char *keyword,
-		      const struct cli_words *words)
+static void put_words(FILE *f, const char *keyword, const char *words)
 {
-	if (words->n)
-		fprintf(f, " %s", keyword);
-	for (size_t i = 0; i < words->n; i++)
-		fprintf(f, " %s", words->word[i]);
+	if (words)
+		fprintf(f, " %s %s", keyword, words);
 }
 
 /* Write list->setup. It omits times, as they are only estimates. */
@@ -260,11 +247,10 @@ static int make_setup(struct cli_program_list *list)
 
 		fprintf(f, "%s%s nodes %u per-node %u", i ? "; " : "",
 			program->name, program->nodes, program->tasks_per_node);
-		if (program->directory)
-			fprintf(f, " directory %s", program->directory);
-		put_words(f, "srun", &program->srun_options);
-		put_words(f, "run", &program->command);
-		put_words(f, "longer", &program->longer_command);
+		put_words(f, "directory", program->directory);
+		put_words(f, "srun", program->srun_options);
+		put_words(f, "run", program->command);
+		put_words(f, "longer", program->longer_command);
 	}
 	return fclose(f) ? -ENOMEM : 0;
 }

@@ -23,21 +23,17 @@
 
 #define CLI_BEGINS_SEC 5 /* default of begins_sec */
 
-/* Words of a command line. */
-struct cli_words {
-	char **word;
-	size_t n;
-};
-
 struct cli_program {
 	char name[NP_APP_MAX + 1];
 	size_t line; /* of the list, where it begins */
 	uint32_t nodes, tasks_per_node;
 	char *directory; /* NULL: the current directory */
-	struct cli_words srun_options, command;
+	/* Words, each separated by one blank from the next. */
+	char *srun_options; /* NULL: none */
+	char *command;
 	/* The same work for a longer time, for the profile and to run as a
-	 * co-runner; n 0: not given. */
-	struct cli_words longer_command;
+	 * co-runner; NULL: not given. */
+	char *longer_command;
 	double begins_sec; /* from its start to its first communication */
 	double takes_sec;  /* expected run time alone; 0: not given */
 };
@@ -65,11 +61,10 @@ int cli_program_list_parse(const char *text, size_t len, const char *source,
 void cli_program_list_free(struct cli_program_list *list);
 
 /* Return the command of a co-runner, and of the run that makes the profile. */
-static inline const struct cli_words *
-cli_longer_command(const struct cli_program *program)
+static inline const char *cli_longer_command(const struct cli_program *program)
 {
-	return program->longer_command.n ? &program->longer_command :
-					   &program->command;
+	return program->longer_command ? program->longer_command :
+					 program->command;
 }
 
 #endif

@@ -123,20 +123,6 @@ static size_t count_uncontrolled(const struct validate_ctx *ctx)
 
 /* ---- the file of results ---- */
 
-/* Write a command as one text, malloc'ed. NULL: out of memory. */
-static char *command_text(const struct cli_words *command)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f)
-		return NULL;
-	for (size_t i = 0; i < command->n; i++)
-		fprintf(f, "%s%s", i ? " " : "", command->word[i]);
-	return np_text_close(f, &text);
-}
-
 /* Begin results for the programs of the list, without runs. */
 static void begin_results(struct validate_ctx *ctx)
 {
@@ -153,9 +139,7 @@ static void begin_results(struct validate_ctx *ctx)
 		strcpy(to->name, from->name);
 		to->nodes = from->nodes;
 		to->tasks_per_node = from->tasks_per_node;
-		to->command = command_text(&from->command);
-		if (!to->command)
-			cli_no_memory();
+		to->command = cli_strdup(from->command);
 	}
 }
 

@@ -22,16 +22,15 @@ T_TEST("a list is read")
 	T_CHECK(!strcmp(p->name, "halo") && p->nodes == 4 &&
 		p->tasks_per_node == 2);
 	T_CHECK(!strcmp(p->directory, "/home/alice") &&
-		p->srun_options.n == 2 &&
-		!strcmp(p->srun_options.word[1], "-c2"));
+		!strcmp(p->srun_options, "--mpi=pmix -c2"));
 	T_CHECK(p->begins_sec == 2 && p->takes_sec == 12);
-	T_CHECK(p->command.n == 3 && !strcmp(p->command.word[2], "4"));
-	T_CHECK(cli_longer_command(p) == &p->longer_command &&
-		p->longer_command.n == 3);
+	T_CHECK(!strcmp(p->command, "./halo -n 4"));
+	T_CHECK(cli_longer_command(p) == p->longer_command &&
+		!strcmp(p->longer_command, "./halo -n 40"));
 	p = &l.program[1];
-	T_CHECK(p->tasks_per_node == 1 && !p->directory && !p->srun_options.n &&
+	T_CHECK(p->tasks_per_node == 1 && !p->directory && !p->srun_options &&
 		p->begins_sec == CLI_BEGINS_SEC);
-	T_CHECK(cli_longer_command(p) == &p->command);
+	T_CHECK(cli_longer_command(p) == p->command);
 	cli_program_list_free(&l);
 }
 
