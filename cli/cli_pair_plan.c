@@ -3,12 +3,11 @@
  */
 #include "cli_pair_plan.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_array.h"
+#include "cli.h"
 
 /* ---- order ---- */
 
@@ -28,7 +27,6 @@ struct builder {
 	struct cli_pair_plan plan;
 	/* The plan has a run of the current victim alone in this repeat. */
 	bool has_baseline;
-	int rc; /* the first failure */
 };
 
 /* Return the name of a program; NULL for CLI_NO_PROGRAM. */
@@ -65,11 +63,8 @@ static void append_run(struct builder *builder, struct cli_planned_run run)
 {
 	struct cli_pair_plan *plan = &builder->plan;
 
-	if (!builder->rc)
-		builder->rc =
-			np_array_grow(&plan->run, plan->n, sizeof(*plan->run));
-	if (!builder->rc)
-		plan->run[plan->n++] = run;
+	cli_array_grow(&plan->run, plan->n, sizeof(*plan->run));
+	plan->run[plan->n++] = run;
 }
 
 /* Return a repeat number that no earlier run of the victim alone has. */
@@ -139,9 +134,9 @@ static void plan_victim(struct builder *builder, size_t victim, uint32_t repeat,
 	}
 }
 
-int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
-		       bool controls, const struct np_pairs *done,
-		       struct cli_pair_plan *out)
+struct cli_pair_plan cli_pair_plan_make(const struct cli_program_list *list,
+					uint32_t repeats, bool controls,
+					const struct np_pairs *done)
 {
 	struct builder builder = { .list = list, .done = done };
 
@@ -154,11 +149,7 @@ int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
 	for (uint32_t repeat = 0; repeat < repeats; repeat++)
 		for (size_t i = 0; i < list->n; i++)
 			plan_victim(&builder, i, repeat, controls);
-	if (builder.rc)
-		free(builder.plan.run);
-	else
-		*out = builder.plan;
-	return builder.rc;
+	return builder.plan;
 }
 
 /* ---- duration ---- */

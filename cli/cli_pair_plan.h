@@ -47,12 +47,12 @@ struct cli_pair_plan {
  *		two more pairs, and so on
  *
  * If an earlier measurement was interrupted, the pairs that are left begin with
- * one more run alone, because earlier runs may be days old. Returns 0 (the
- * caller frees out->run) or -ENOMEM.
+ * one more run alone, because earlier runs may be days old. The caller frees
+ * run of what is returned.
  */
-int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
-		       bool controls, const struct np_pairs *done,
-		       struct cli_pair_plan *out);
+struct cli_pair_plan cli_pair_plan_make(const struct cli_program_list *list,
+					uint32_t repeats, bool controls,
+					const struct np_pairs *done);
 
 /* Estimate the duration of a run, in seconds, from the runs so far. */
 double cli_planned_run_sec(const struct cli_program_list *list,

@@ -622,12 +622,11 @@ static int measure_runs(const struct cli_pair_measurement *measurement,
 		.victim = NP_HELPER_INIT,
 		.corunner = NP_HELPER_INIT,
 	};
-	struct cli_pair_plan plan;
+	struct cli_pair_plan plan =
+		cli_pair_plan_make(measurement->list, measurement->repeats,
+				   controls, measurement->pairs);
 	int rc;
 
-	if (cli_pair_plan_make(measurement->list, measurement->repeats,
-			       controls, measurement->pairs, &plan))
-		return no_memory(err);
 	print_plan(measurement, controls, &plan);
 	rc = dry_run ? 0 : execute_plan(&runner, &plan, err);
 	free(plan.run);

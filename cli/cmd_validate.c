@@ -282,10 +282,9 @@ static int save_run(void *arg, const struct np_pairs_run *last,
 static bool is_complete(const struct validate_ctx *ctx)
 {
 	bool controls = ctx->pairs.place.apart_nodes && getenv("SLURM_JOB_ID");
-	struct cli_pair_plan plan;
+	struct cli_pair_plan plan = cli_pair_plan_make(
+		&ctx->list, ctx->options.repeats, controls, &ctx->pairs);
 
-	cli_check_memory(cli_pair_plan_make(&ctx->list, ctx->options.repeats,
-					    controls, &ctx->pairs, &plan));
 	free(plan.run);
 	return plan.n == 0;
 }
