@@ -259,48 +259,36 @@ static int append_nodes(const struct np_cal_node *node, size_t n,
 }
 
 /*
- * Assign the rings across the uplink: half of each role's nodes, and as many
- * nodes under the second largest leaf switch.
+ * Assign the roles: half of the leaf switch each; and for the rings across the
+ * uplink half of each role's nodes, and as many nodes under the second largest
+ * leaf switch. Of fewer than four nodes, all are victims.
  */
-static int append_across(const struct np_cal_node *node, size_t n,
-			 struct np_cal_roles *roles, size_t half)
-{
-	const char *other = largest_leaf(node, n, roles->leaf);
-	size_t there = other ? count_leaf(node, n, other) / 2 : 0;
-	size_t each = half / 2 < there ? half / 2 : there;
-	int rc;
-
-	if (!each)
-		return 0;
-	rc = append_nodes(node, n, roles->leaf, 0, each, &roles->victim_across);
-	if (!rc)
-		rc = append_nodes(node, n, other, 0, each,
-				  &roles->victim_across);
-	if (!rc)
-		rc = append_nodes(node, n, roles->leaf, half, each,
-				  &roles->aggressor_across);
-	if (!rc)
-		rc = append_nodes(node, n, other, each, each,
-				  &roles->aggressor_across);
-	return rc;
-}
-
-/* Assign the roles to the nodes of the leaf switch. */
 static int fill_roles(const struct np_cal_node *node, size_t n,
 		      struct np_cal_roles *roles)
 {
-	size_t here = count_leaf(node, n, roles->leaf);
-	size_t half = here / 2;
-	int rc;
+	const char *leaf = roles->leaf, *other = largest_leaf(node, n, leaf);
+	size_t here = count_leaf(node, n, leaf);
+	size_t half = here < 4 ? 0 : here / 2;
+	size_t there = other ? count_leaf(node, n, other) / 2 : 0;
+	size_t each = half / 2 < there ? half / 2 : there;
+	const struct {
+		const char *leaf;
+		size_t skip, n;
+		struct np_cal_hosts *role;
+	} part[] = {
+		{ leaf, 0, half ? half : here, &roles->victim },
+		{ leaf, half, half, &roles->aggressor },
+		{ leaf, 0, each, &roles->victim_across },
+		{ other, 0, each, &roles->victim_across },
+		{ leaf, half, each, &roles->aggressor_across },
+		{ other, each, each, &roles->aggressor_across },
+	};
+	int rc = 0;
 
-	if (here < 4)
-		return append_nodes(node, n, roles->leaf, 0, here,
-				    &roles->victim);
-	rc = append_nodes(node, n, roles->leaf, 0, half, &roles->victim);
-	if (!rc)
-		rc = append_nodes(node, n, roles->leaf, half, half,
-				  &roles->aggressor);
-	return rc ? rc : append_across(node, n, roles, half);
+	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(part); i++)
+		rc = append_nodes(node, n, part[i].leaf, part[i].skip,
+				  part[i].n, part[i].role);
+	return rc;
 }
 
 int np_cal_roles_make(const struct np_cal_node *node, size_t n,
