@@ -709,7 +709,8 @@ void cli_places_sort(struct cli_places *places)
 struct node_search {
 	const struct cli_places *places;
 	uint32_t leaf, *slurm_leaf;
-	size_t n_names; /* so far */
+	struct np_index *missing; /* nodes that were not found */
+	size_t n_names;		  /* so far */
 };
 
 /* Find a node; places are sorted. NULL: it was not found. */
@@ -730,18 +731,21 @@ static int assign_leaf(void *arg, const char *name)
 	const struct cli_places *places = search->places;
 	const struct cli_place *place = find_place(places, name);
 
-	if (place &&
-	    search->slurm_leaf[place - places->place] == CLI_TOPOLOGY_NONE)
+	if (!place)
+		add_key(search->missing, name, strlen(name));
+	else if (search->slurm_leaf[place - places->place] == CLI_TOPOLOGY_NONE)
 		search->slurm_leaf[place - places->place] = search->leaf;
 	return search->n_names++ < MAX_NAMES ? 0 : -E2BIG;
 }
 
 /* Find the leaf switch that Slurm has each place on; places are sorted. */
 static void find_slurm_leaves(const struct cli_places *places,
-			      const struct np_topo *topo, uint32_t *slurm_leaf)
+			      const struct np_topo *topo, uint32_t *slurm_leaf,
+			      struct np_index *missing)
 {
 	struct node_search search = { .places = places,
-				      .slurm_leaf = slurm_leaf };
+				      .slurm_leaf = slurm_leaf,
+				      .missing = missing };
 
 	for (size_t i = 0; i < places->n; i++)
 		slurm_leaf[i] = CLI_TOPOLOGY_NONE;
@@ -835,11 +839,11 @@ bool cli_place_agrees(const struct cli_place *place, uint32_t slurm_leaf,
 /* Nodes that Slurm does not have on any leaf are not counted as misplaced. */
 long cli_places_compare(const struct cli_places *places,
 			const struct np_topo *topo, uint32_t *slurm_leaf,
-			uint32_t *match)
+			uint32_t *match, struct np_index *missing)
 {
 	long n = 0;
 
-	find_slurm_leaves(places, topo, slurm_leaf);
+	find_slurm_leaves(places, topo, slurm_leaf, missing);
 	match_leaves(places, topo, slurm_leaf, match);
 	for (size_t i = 0; i < places->n; i++)
 		n += slurm_leaf[i] != CLI_TOPOLOGY_NONE &&
@@ -1219,30 +1223,7 @@ struct comparison {
 	size_t n_others;	 /* excluded hosts: not nodes of Slurm */
 	char other[MAX_NAME];	 /* one of them */
 	struct np_index missing; /* nodes of Slurm's topology not found */
-	char first_missing[MAX_NAME];
 };
-
-/* Add a node of Slurm's topology to the missing ones if it was not found. */
-static int add_missing(void *arg, const char *name)
-{
-	struct comparison *cmp = arg;
-
-	if (find_place(cmp->found, name))
-		return 0;
-	if (!cmp->missing.n)
-		snprintf(cmp->first_missing, sizeof(cmp->first_missing), "%s",
-			 name);
-	return cmp->missing.n < MAX_NAMES ? add_known(&cmp->missing, name) :
-					    -E2BIG;
-}
-
-static void find_missing(struct comparison *cmp)
-{
-	for (size_t leaf = 0; leaf < cmp->slurm->n; leaf++)
-		if (np_hostlist_each(cmp->slurm->leaf[leaf].nodes, add_missing,
-				     cmp))
-			return; /* those so far are printed */
-}
 
 /* Print the missing nodes; those that are down are missing, too. */
 static void print_missing(const struct comparison *cmp, const char *before)
@@ -1255,9 +1236,9 @@ static void print_missing(const struct comparison *cmp, const char *before)
 		       n_alone == 1 ? "its file" : "their files",
 		       cmp->found->alone[0], n_alone == 1 ? "" : " and others");
 	if (n)
-		printf("%s%zu node%s of Slurm's topology not found: %s%s\n",
-		       before, n, cli_plural_s(n), cmp->first_missing,
-		       n == 1 ? "" : " and others");
+		printf("%s%zu node%s of Slurm's topology not found: %.*s%s\n",
+		       before, n, cli_plural_s(n), (int)cmp->missing.end[0],
+		       cmp->missing.bytes, n == 1 ? "" : " and others");
 }
 
 #define MAX_LEAF_NAME 256
@@ -1532,9 +1513,8 @@ static int compare_and_print(const struct options *opt,
 	cli_places_sort(places);
 	cmp.slurm_leaf = cli_calloc(places->n, sizeof(*cmp.slurm_leaf));
 	cmp.match = cli_calloc(places->n_leaves, sizeof(*cmp.match));
-	misplaced =
-		cli_places_compare(places, &topo, cmp.slurm_leaf, cmp.match);
-	find_missing(&cmp);
+	misplaced = cli_places_compare(places, &topo, cmp.slurm_leaf, cmp.match,
+				       &cmp.missing);
 	set_names(&cmp);
 	if (is_undecided(&cmp))
 		rc = print_undecided(&cmp);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "np_array.h"
 #include "np_err.h"
 #include "np_topo.h"
 
@@ -69,11 +70,12 @@ bool cli_place_agrees(const struct cli_place *place, uint32_t slurm_leaf,
 /*
  * Compare sorted places with topo, Slurm's topology. slurm_leaf[i]: the leaf of
  * topo that place i is on; match[l]: the leaf of topo to which leaf l of places
- * corresponds; CLI_TOPOLOGY_NONE: there is none.
+ * corresponds; CLI_TOPOLOGY_NONE: there is none. The nodes of topo that are in
+ * no place are added to missing.
  * Returns how many nodes are on another leaf than Slurm says.
  */
 long cli_places_compare(const struct cli_places *places,
 			const struct np_topo *topo, uint32_t *slurm_leaf,
-			uint32_t *match);
+			uint32_t *match, struct np_index *missing);
 
 #endif

@@ -203,6 +203,7 @@ T_TEST("nodes of a pair of switches are on its leaf")
 				   "[1] \"H-7\"[1](1) # \"n3 mlx5_0\" lid 1\n"
 				   "[2] \"H-8\"[1](1) # \"n4 mlx5_0\" lid 1\n";
 	struct cli_places p = { NULL };
+	struct np_index missing = { .n = 0 };
 	struct np_topo t = { NULL, 0 };
 	uint32_t slurm[5], as[3];
 
@@ -211,9 +212,11 @@ T_TEST("nodes of a pair of switches are on its leaf")
 			       "SwitchName=b Level=0 Nodes=n3\n",
 			       &t, NULL));
 	cli_places_sort(&p);
-	T_CHECK(cli_places_compare(&p, &t, slurm, as) == 1);
+	T_CHECK(cli_places_compare(&p, &t, slurm, as, &missing) == 1);
+	T_CHECK(!missing.n);
 	T_CHECK(cli_place_agrees(&p.place[1], slurm[1], as));
 	T_CHECK(!cli_place_agrees(&p.place[4], slurm[4], as));
+	np_index_free(&missing);
 	np_topo_free(&t);
 	cli_places_free(&p);
 }
@@ -302,6 +305,7 @@ T_TEST("what is no such file is refused with its line")
 static const struct {
 	const char *name, *slurm;
 	long misplaced;
+	size_t missing;
 } slurms[] = {
 	{ "the same leaf switches",
 	  "SwitchName=a Level=0 Nodes=n[0-1]\n"
@@ -328,6 +332,10 @@ static const struct {
 	  "SwitchName=b Level=0 Nodes=n[1-3]\n",
 	  0 },
 	{ "Slurm lists no leaf switches", "", 0 },
+	{ "nodes that were not found",
+	  "SwitchName=a Level=0 Nodes=n[0-1,7]\n"
+	  "SwitchName=b Level=0 Nodes=n[2-3,7-8]\n",
+	  0, 2 },
 };
 
 T_TEST("a node that no pair was measured with is named")
@@ -353,14 +361,18 @@ T_TEST("nodes that Slurm has elsewhere are counted")
 	T_EACH(r, slurms) {
 		struct cli_places p = { NULL };
 		struct np_topo t = { NULL, 0 };
+		struct np_index missing = { .n = 0 };
 		uint32_t slurm[4], as[4];
 
 		T_CHECK(!cli_places_measured(node, sec, 4, &p, NULL));
 		T_CHECK(!np_topo_parse(r->slurm, &t, NULL));
 		cli_places_sort(&p);
-		T_ROW(r->name, p.n_leaves == 2 &&
-				       cli_places_compare(&p, &t, slurm, as) ==
-					       r->misplaced);
+		T_ROW(r->name,
+		      p.n_leaves == 2 &&
+			      cli_places_compare(&p, &t, slurm, as, &missing) ==
+				      r->misplaced &&
+			      missing.n == r->missing);
+		np_index_free(&missing);
 		np_topo_free(&t);
 		cli_places_free(&p);
 	}
