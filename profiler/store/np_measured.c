@@ -707,6 +707,10 @@ static void put_probes(struct np_jput *jput, json_object *in,
 		if (set->level[i].latency.all.n)
 			put_latency(jput, probes, set->level[i].name,
 				    &set->level[i].latency);
+	for (size_t i = 0; probes && i < set->n_apps; i++)
+		if (set->app[i].latency.all.n)
+			put_latency(jput, probes, set->app[i].name,
+				    &set->app[i].latency);
 }
 
 /* ---- programs under levels and in pairs ---- */
@@ -732,7 +736,7 @@ static const struct np_fields pair_table = NP_FIELDS(np_measured_set,
 		  fabric.n_levels, n_apps),
 	MEANS(np_measured_set, "alone_sec", alone_sec, 1e9, 0, n_apps, 0),
 	NP_FIELD_LIST(np_measured_set, "groups", group, n_groups,
-		      NP_MEASURED_MAX_GROUPS, 0, &group_table),
+		      NP_MEASURED_MAX_GROUPS, NP_F_NOT_EMPTY, &group_table),
 );
 /* clang-format on */
 
@@ -1246,67 +1250,45 @@ void np_pairs_free(struct np_pairs *pairs)
 
 /* ---- writing pairs ---- */
 
-/* Programs under levels, and levels under programs, as tables. */
-struct tables {
-	struct np_mean *curve, *impact;
-	size_t n_programs, n_levels;
-};
-
-/* clang-format off */
-static const struct np_fields table_table = NP_FIELDS(tables,
-	SLOWDOWNS(tables, "program_beside_level", curve, n_programs, n_levels),
-	SLOWDOWNS(tables, "level_beside_program", impact, n_levels,
-		  n_programs),
-);
-/* clang-format on */
-
-/* Write the programs' tables, which the models keep by program. */
-static void put_tables(struct np_jput *jput, json_object *j,
-		       const struct np_pairs *pairs)
+/* Fill in a program, and its part of the tables, which have rows of levels. */
+static void set_program(struct np_measured_set *set, size_t a,
+			const struct np_program *app, const char *name)
 {
-	size_t n = pairs->n_programs, n_levels = pairs->fabric->n_levels;
-	struct tables tables = { .n_programs = n, .n_levels = n_levels };
+	size_t n_levels = set->fabric.n_levels;
 
-	tables.curve = calloc(n * n_levels + 1, sizeof(*tables.curve));
-	tables.impact = calloc(n * n_levels + 1, sizeof(*tables.impact));
-	if (!tables.curve || !tables.impact) {
-		np_jput_fail(jput, -ENOMEM);
-	} else {
-		for (size_t a = 0; a < n; a++)
-			for (size_t i = 0; pairs->app[a] && i < n_levels; i++) {
-				if (pairs->app[a]->curve)
-					tables.curve[a * n_levels + i] =
-						pairs->app[a]->curve[i];
-				if (pairs->app[a]->impact)
-					tables.impact[i * n + a] =
-						pairs->app[a]->impact[i];
-			}
-		np_jput_fields(jput, j, &tables, &table_table);
-	}
-	np_fields_free(&tables, &table_table);
+	set->app[a] =
+		(struct np_program){ .name = name, .latency = app->latency };
+	for (size_t i = 0; app->curve && i < n_levels; i++)
+		set->curve[a * n_levels + i] = app->curve[i];
+	for (size_t i = 0; app->impact && i < n_levels; i++)
+		set->impact[i * set->n_apps + a] = app->impact[i];
 }
 
 /* Write what the models knew, so that predictions can be repeated. */
 static void put_models(struct np_jput *jput, json_object *j,
 		       const struct np_pairs *pairs)
 {
-	struct np_measured_set set = { .fabric = *pairs->fabric };
-	struct np_jat probes_at = np_jat_member(&jput->at, "probes");
-	struct np_jat outside = jput->at;
-	json_object *probes;
+	size_t n = pairs->n_programs, n_levels = pairs->fabric->n_levels;
+	struct np_measured_set set = {
+		.fabric = *pairs->fabric,
+		.level = (struct np_fabric_level *)pairs->fabric->level,
+		.n_apps = n,
+		.app = calloc(n + 1, sizeof(*set.app)),
+		.curve = calloc(n * n_levels + 1, sizeof(*set.curve)),
+		.impact = calloc(n * n_levels + 1, sizeof(*set.impact)),
+	};
 
-	set.level = (struct np_fabric_level *)pairs->fabric->level;
+	if (!set.app || !set.curve || !set.impact)
+		np_jput_fail(jput, -ENOMEM);
+	for (size_t a = 0; !jput->rc && a < n; a++)
+		if (pairs->app[a])
+			set_program(&set, a, pairs->app[a],
+				    pairs->program[a].name);
 	np_jput_fields(jput, j, &set, &fabric_table);
-	put_tables(jput, j, pairs);
+	np_jput_fields(jput, j, &set, &pair_table);
 	put_probes(jput, j, &set);
-	if (!json_object_object_get_ex(j, "probes", &probes))
-		return;
-	jput->at = probes_at;
-	for (size_t a = 0; a < pairs->n_programs; a++)
-		if (pairs->app[a] && pairs->app[a]->latency.all.n)
-			put_latency(jput, probes, pairs->program[a].name,
-				    &pairs->app[a]->latency);
-	jput->at = outside;
+	free(set.app);
+	np_fields_free(&set, &pair_table);
 }
 
 /* The names of the levels, or an empty list. */
