@@ -818,37 +818,27 @@ static void print_jobs(const struct app_plan *plan, const char *app)
 			"levels are c0 to c7; see netprof calibrate\n");
 }
 
-/* One submission: sbatch, our options, and the user's arguments. */
-struct submission {
-	char app[NP_APP_MAX + 32], level[NP_LEVEL_NAME + 32];
-	char **argv; /* malloc'ed; the words are borrowed */
-};
-
 /*
- * Our options come right after "sbatch", because after the script they would be
- * its arguments. The caller frees submission->argv.
+ * Make the command of a job. Our options come right after "sbatch", because
+ * after the script they would be its arguments. The caller frees the list; its
+ * words are borrowed, and ours are those of cli_text().
  */
-static void make_submission(const struct calibrate_opt *opt,
-			    const struct app_plan *plan, long job,
-			    struct submission *submission)
+static char **make_submission(const struct calibrate_opt *opt,
+			      const struct app_plan *plan, long job)
 {
+	char **argv = cli_calloc((size_t)opt->argc + 4, sizeof(*argv));
 	int n = 0;
 
-	submission->argv =
-		cli_calloc((size_t)opt->argc + 4, sizeof(*submission->argv));
-	snprintf(submission->app, sizeof(submission->app), "--netprofile=%s",
-		 opt->app);
-	submission->argv[n++] = opt->argv[0];
-	submission->argv[n++] = submission->app;
-	if (job >= 0) {
-		snprintf(submission->level, sizeof(submission->level),
-			 "--netprofile-compress=%s", plan->levels.name[job]);
-		submission->argv[n++] = submission->level;
-	}
+	argv[n++] = opt->argv[0];
+	argv[n++] = (char *)cli_text("--netprofile=%s", opt->app);
+	if (job >= 0)
+		argv[n++] = (char *)cli_text("--netprofile-compress=%s",
+					     plan->levels.name[job]);
 	/* One at a time, so that the runs do not disturb each other. */
-	submission->argv[n++] = (char *)"--dependency=singleton";
+	argv[n++] = (char *)"--dependency=singleton";
 	for (int i = 1; i < opt->argc; i++)
-		submission->argv[n++] = opt->argv[i];
+		argv[n++] = opt->argv[i];
+	return argv;
 }
 
 static void print_command(char *const argv[])
@@ -887,15 +877,14 @@ static int submit_all(const struct calibrate_opt *opt,
 		      const struct app_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++) {
-		struct submission submission;
+		char **argv = make_submission(opt, plan, plan->job[i]);
 		int rc = 0;
 
-		make_submission(opt, plan, plan->job[i], &submission);
 		if (opt->dry_run)
-			print_command(submission.argv);
+			print_command(argv);
 		else
-			rc = submit(submission.argv);
-		free(submission.argv);
+			rc = submit(argv);
+		free(argv);
 		if (rc == 127)
 			return cli_fail("%s: cannot be run", opt->argv[0]);
 		if (rc)
