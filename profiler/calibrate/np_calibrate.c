@@ -659,7 +659,8 @@ static void put_sample(FILE *f, const struct np_cal_sample *sample)
 			fprintf(f, " %zu:%" PRIu64, i, sample->bins[i]);
 }
 
-char *np_cal_state_format(const struct np_cal_state *state)
+/* Format the state as malloc'ed text; NULL: out of memory. */
+static char *format_state(const struct np_cal_state *state)
 {
 	char *text = NULL;
 	size_t len;
@@ -743,11 +744,11 @@ static int parse_line(struct np_cal_state *state, char *line)
 	return state_add(state, &result, NULL);
 }
 
-/* Parse the whole file. copy is cut into lines. */
-static int parse_lines(char *copy, struct np_cal_state *state,
+/* Parse the whole file. text is cut into lines. */
+static int parse_lines(char *text, struct np_cal_state *state,
 		       struct np_err *err)
 {
-	char *save = NULL, *line = strtok_r(copy, "\n", &save), *end;
+	char *save = NULL, *line = strtok_r(text, "\n", &save), *end;
 	unsigned number = 2;
 	int rc = 0;
 
@@ -770,27 +771,12 @@ static int parse_lines(char *copy, struct np_cal_state *state,
 		    0;
 }
 
-int np_cal_state_parse(const char *text, struct np_cal_state *out,
-		       struct np_err *err)
-{
-	struct np_cal_state state = { .setup = NULL };
-	char *copy = strdup(text);
-	int rc = copy ? parse_lines(copy, &state, err) :
-			np_errf(err, -ENOMEM, "out of memory");
-
-	free(copy);
-	if (rc)
-		np_cal_state_free(&state);
-	else
-		*out = state;
-	return rc;
-}
-
 /* ---- the state on disk ---- */
 
 int np_cal_state_load(const char *path, struct np_cal_state *out,
 		      struct np_err *err)
 {
+	struct np_cal_state state = { .setup = NULL };
 	struct np_err why = NP_ERR_INIT;
 	struct stat st = { .st_uid = 0 };
 	int fd = np_read_open(path, O_NOFOLLOW, &st), rc;
@@ -817,15 +803,20 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 			       (int)len :
 			       np_errf(err, (int)len, "%s: %s", path,
 				       strerror((int)-len));
-	rc = np_cal_state_parse(text, out, &why);
+	rc = parse_lines(text, &state, &why);
 	free(text);
-	return rc ? np_errf(err, rc, "%s: %s", path, why.text) : 0;
+	if (rc) {
+		np_cal_state_free(&state);
+		return np_errf(err, rc, "%s: %s", path, why.text);
+	}
+	*out = state;
+	return 0;
 }
 
 int np_cal_state_save(const char *path, const struct np_cal_state *state,
 		      struct np_err *err)
 {
-	char *text = np_cal_state_format(state);
+	char *text = format_state(state);
 	int rc =
 		text ? np_file_write_path(path, text, strlen(text), 0644, err) :
 		       np_errf(err, -ENOMEM, "cannot write %s: %s", path,

@@ -206,19 +206,11 @@ int np_cal_state_init(struct np_cal_state *state, const char *setup,
 void np_cal_state_free(struct np_cal_state *state);
 
 /*
- * Format the state as malloc'ed text; NULL: out of memory. Parsing accepts any
- * text, and returns 0, -EINVAL with err naming the line, or -ENOMEM. Exported
- * for tests.
- */
-char *np_cal_state_format(const struct np_cal_state *state);
-int np_cal_state_parse(const char *text, struct np_cal_state *out,
-		       struct np_err *err);
-
-/*
  * Read and write the file, in a directory that only administrators can write.
  * Reading returns -ENOENT (without err) if there is no file, -EACCES if neither
- * the caller nor root owns it, -EFBIG, or another -errno. A new file is
- * written under a temporary name, synced and renamed.
+ * the caller nor root owns it, -EFBIG, -EINVAL with err naming the line, or
+ * another -errno. A new file is written under a temporary name, synced and
+ * renamed.
  */
 int np_cal_state_load(const char *path, struct np_cal_state *out,
 		      struct np_err *err);

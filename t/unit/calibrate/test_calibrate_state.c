@@ -35,7 +35,8 @@ T_TEST("a damaged file is refused")
 	T_EACH(r, damaged) {
 		struct np_cal_state s = { .n = 0 };
 		struct np_err err = NP_ERR_INIT;
-		int rc = np_cal_state_parse(r->text, &s, &err);
+		int rc = np_cal_state_load(t_write_text("state", r->text), &s,
+					   &err);
 
 		T_ROW(r->name, rc == r->rc && !rc == !err.text[0]);
 		if (!rc)
