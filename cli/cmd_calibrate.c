@@ -730,8 +730,8 @@ static int load_runs(struct app_plan *plan, struct cli_store *store,
 						 &plan->fabric, NULL) ||
 			   !np_fabric_store_load(store->store, cluster, NULL,
 						 &plan->fabric, NULL);
-	cli_check_memory(np_curve_levels_make(
-		plan->calibrated ? &plan->fabric : NULL, &plan->levels));
+	np_curve_levels_make(plan->calibrated ? &plan->fabric : NULL,
+			     &plan->levels);
 	return 0;
 }
 
@@ -913,7 +913,6 @@ static int calibrate_app(const struct calibrate_opt *opt)
 		print_jobs(&plan, opt->app);
 		rc = submit_all(opt, &plan);
 	}
-	np_curve_levels_free(&plan.levels);
 	if (plan.calibrated)
 		np_calibration_free(&plan.fabric);
 	np_runs_free(&plan.runs);

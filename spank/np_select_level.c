@@ -202,13 +202,8 @@ static int select_for_run(struct np_store *store,
 		return rc;
 	if (load_fabric(store, record->cluster, scope, &calibration))
 		opt.calibration = &calibration;
-	rc = np_curve_levels_make(opt.calibration, &levels);
-	if (!rc) {
-		rc = select_level(&runs, &opt, share, &levels, out, err);
-		np_curve_levels_free(&levels);
-	} else {
-		np_errf(err, rc, "out of memory");
-	}
+	np_curve_levels_make(opt.calibration, &levels);
+	rc = select_level(&runs, &opt, share, &levels, out, err);
 	if (opt.calibration)
 		np_calibration_free(&calibration);
 	np_runs_free(&runs);

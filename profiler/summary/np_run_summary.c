@@ -1385,37 +1385,21 @@ static double level_impact(const struct np_fabric *fabric, size_t level)
 	return n ? sum / (double)n : NAN;
 }
 
-int np_curve_levels_make(const struct np_calibration *calibration,
-			 struct np_curve_levels *out)
+void np_curve_levels_make(const struct np_calibration *calibration,
+			  struct np_curve_levels *out)
 {
-	size_t n = calibration ? calibration->fabric->n_levels : np_n_levels;
-	struct np_curve_levels levels = {
-		.name = calloc(n + 1, sizeof(*levels.name)),
-		.level = calloc(n + 1, sizeof(*levels.level)),
-		.n = n,
+	const struct np_fabric *fabric = calibration ? calibration->fabric :
+						       NULL;
+
+	*out = (struct np_curve_levels){
+		.n = fabric ? fabric->n_levels : np_n_levels,
 	};
-
-	if (!levels.name || !levels.level) {
-		np_curve_levels_free(&levels);
-		return -ENOMEM;
+	for (size_t i = 0; i < out->n; i++) {
+		out->name[i] = fabric ? fabric->level[i].name :
+					np_levels[i].name;
+		out->level[i].impact = fabric ? level_impact(fabric, i) :
+						(double)i;
 	}
-	for (size_t i = 0; i < n; i++) {
-		levels.name[i] = calibration ?
-					 calibration->fabric->level[i].name :
-					 np_levels[i].name;
-		levels.level[i].impact =
-			calibration ? level_impact(calibration->fabric, i) :
-				      (double)i;
-	}
-	*out = levels;
-	return 0;
-}
-
-void np_curve_levels_free(struct np_curve_levels *levels)
-{
-	free(levels->name);
-	free(levels->level);
-	*levels = (struct np_curve_levels){ .n = 0 };
 }
 
 /* Is it this level, at this scope (NULL: any)? */

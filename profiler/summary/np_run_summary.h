@@ -297,19 +297,18 @@ int np_run_summary_unpack(struct np_pack *pack, const struct np_fabric *fabric,
 
 /* The levels of a curve; names are borrowed. */
 struct np_curve_levels {
-	const char **name;
-	struct np_planner_level *level;
+	const char *name[NP_FABRIC_MAX_LEVELS];
+	struct np_planner_level level[NP_FABRIC_MAX_LEVELS];
 	size_t n;
 };
 
 /*
  * The levels of a calibration, with their impact: the mean over all victims of
  * log(1 + slowdown). Without one, the named levels of np_level.h in their
- * order. Returns 0 or -ENOMEM; free with np_curve_levels_free().
+ * order.
  */
-int np_curve_levels_make(const struct np_calibration *calibration,
-			 struct np_curve_levels *out);
-void np_curve_levels_free(struct np_curve_levels *levels);
+void np_curve_levels_make(const struct np_calibration *calibration,
+			  struct np_curve_levels *out);
 
 /*
  * Set run_sec of every level, and *alone, from a summary. Runs of its workload

@@ -555,7 +555,7 @@ T_TEST("pages, models and calibration agree to the digit")
 			a.run[a.runs.n] = any_run(&g, a.runs.n), a.runs.n++;
 		make(&a, true);
 		T_CHECK(!np_profile_make(&a.runs, NULL, 0, NULL, NOW, &p));
-		T_CHECK(!np_curve_levels_make(&a.c, &l));
+		np_curve_levels_make(&a.c, &l);
 		np_curve_count(&a.e, "leaf", &l, &alone);
 		T_ROW("the workload",
 		      a.e.fingerprint && p.fingerprint &&
@@ -571,7 +571,6 @@ T_TEST("pages, models and calibration agree to the digit")
 			      p.latency.moments.n == a.e.program.latency.all.n);
 		n_curve += a.e.n_curve;
 		n_latency += a.e.program.latency.all.n > 0;
-		np_curve_levels_free(&l);
 		np_run_summary_free(&p);
 		stop(&a);
 	}
