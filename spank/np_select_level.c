@@ -54,22 +54,6 @@ static bool load_fabric(struct np_store *store, const char *cluster,
 	       !np_fabric_store_load(store, cluster, NULL, calibration, NULL);
 }
 
-static int copy_names(const struct np_curve_levels *levels,
-		      struct np_earlier_intervals *earlier)
-{
-	earlier->name = calloc(levels->n + 1, sizeof(*earlier->name));
-	earlier->alone_known =
-		calloc(levels->n + 1, sizeof(*earlier->alone_known));
-	while (earlier->name && earlier->alone_known &&
-	       earlier->n_levels < levels->n) {
-		earlier->name[earlier->n_levels] =
-			strdup(levels->name[earlier->n_levels]);
-		if (!earlier->name[earlier->n_levels++])
-			return -ENOMEM;
-	}
-	return earlier->name && earlier->alone_known ? 0 : -ENOMEM;
-}
-
 /*
  * Find out whether no interval so far was of use, so that whole runs are
  * needed. Returns 0 or -ENOMEM.
@@ -120,13 +104,15 @@ static int look_back(const struct np_run_summary *summary,
 		     uint32_t n_nodes, struct np_earlier_intervals *earlier,
 		     bool *complete)
 {
-	struct np_earlier_intervals found = { .share = share };
+	struct np_earlier_intervals found = { .share = share,
+					      .n_levels = levels->n };
 	bool useless = false;
-	int rc = copy_names(levels, &found);
+	int rc = np_run_intervals(summary, levels->name, NULL, levels->n,
+				  &found.interval, &found.n_intervals);
 
-	if (!rc)
-		rc = np_run_intervals(summary, levels->name, NULL, levels->n,
-				      &found.interval, &found.n_intervals);
+	for (size_t i = 0; i < levels->n; i++)
+		snprintf(found.name[i], sizeof(found.name[i]), "%s",
+			 levels->name[i]);
 	if (!rc)
 		rc = are_useless(&found, &useless);
 	useless |= summary->intervals.verdict == NP_ONE_RUN_REFUTED;
@@ -247,7 +233,6 @@ int np_select_level(struct np_store *store, struct np_record *record,
 
 /* ---- the choice as text ---- */
 
-#define MAX_LEVELS 256
 #define MAX_INTERVALS 65536
 
 /*
@@ -289,22 +274,16 @@ static const char *next_line(const char *text)
 static int parse_levels(const char **text, size_t n,
 			struct np_earlier_intervals *earlier)
 {
-	char name[NP_LEVEL_NAME];
 	struct np_level level;
 	int led;
 
-	earlier->name = calloc(n + 1, sizeof(*earlier->name));
-	earlier->alone_known = calloc(n + 1, sizeof(*earlier->alone_known));
-	if (!earlier->name || !earlier->alone_known)
-		return -ENOMEM;
 	for (; earlier->n_levels < n; *text = next_line(*text)) {
+		char *name = earlier->name[earlier->n_levels];
+
 		if (sscanf(*text, "%63s %d", name, &led) != 2 ||
 		    np_level_parse(name, &level, NULL))
 			return -EINVAL;
-		earlier->alone_known[earlier->n_levels] = led;
-		earlier->name[earlier->n_levels] = strdup(name);
-		if (!earlier->name[earlier->n_levels++])
-			return -ENOMEM;
+		earlier->alone_known[earlier->n_levels++] = led;
 	}
 	return 0;
 }
@@ -342,7 +321,7 @@ int np_selection_parse(const char *text, struct np_selection *out)
 	*out = selection;
 	if (sscanf(text, "%63s %d %zu %zu %lf", selection.level, &complete,
 		   &n_levels, &n_intervals, &selection.earlier.share) != 5 ||
-	    n_levels > MAX_LEVELS || n_intervals > MAX_INTERVALS)
+	    n_levels > NP_FABRIC_MAX_LEVELS || n_intervals > MAX_INTERVALS)
 		return -EINVAL;
 	selection.complete = complete;
 	if (!strcmp(selection.level, "-"))
@@ -365,10 +344,6 @@ int np_selection_parse(const char *text, struct np_selection *out)
 
 void np_earlier_intervals_free(struct np_earlier_intervals *earlier)
 {
-	for (size_t i = 0; i < earlier->n_levels; i++)
-		free(earlier->name[i]);
-	free(earlier->name);
-	free(earlier->alone_known);
 	free(earlier->interval);
 	*earlier = (struct np_earlier_intervals){ .n_levels = 0 };
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "np_fabric.h"
 #include "np_level.h"
 #include "np_one_run.h"
 #include "np_record.h"
@@ -18,8 +19,9 @@
 
 /* What earlier runs say to a run that is divided into intervals. */
 struct np_earlier_intervals {
-	char **name;	   /* of the levels, as np_level_parse() accepts them */
-	bool *alone_known; /* of each level: are its rounds alone known? */
+	/* Levels, as np_level_parse() accepts them. */
+	char name[NP_FABRIC_MAX_LEVELS][NP_LEVEL_NAME];
+	bool alone_known[NP_FABRIC_MAX_LEVELS]; /* are its rounds alone known? */
 	size_t n_levels;
 	struct np_interval *interval; /* measurement intervals of earlier runs */
 	size_t n_intervals;

@@ -29,12 +29,8 @@ struct world {
 	double unfair_sec; /* reported as alone during a level */
 };
 
-static char *names[] = { "c0", "c3", "P4:M10:B250us:S40960" };
-static bool alone_known[3];
-
 static struct np_earlier_intervals earlier = {
-	.name = names,
-	.alone_known = alone_known,
+	.name = { "c0", "c3", "P4:M10:B250us:S40960" },
 	.n_levels = 3,
 	.share = 0.5,
 };
@@ -176,7 +172,7 @@ T_TEST("levels run alone before the program starts")
 	for (size_t i = 0; i < w.r->n_intervals_alone; i++) {
 		const struct np_run_interval *b = &w.r->intervals_alone[i];
 
-		T_CHECK(!strcmp(b->level, names[i]));
+		T_CHECK(!strcmp(b->level, earlier.name[i]));
 		T_CHECK(b->round_sec.n >= 10 && b->round_sec.mean == ALONE_SEC);
 	}
 	end(&w);
@@ -209,7 +205,7 @@ static size_t intervals_of(const struct np_record *r, struct np_interval *b)
 		size_t level = NP_INTERVAL_NO_LEVEL;
 
 		for (size_t m = 0; k->level && m < earlier.n_levels; m++)
-			if (!strcmp(k->level, names[m]))
+			if (!strcmp(k->level, earlier.name[m]))
 				level = m;
 		b[i] = (struct np_interval){ 0, level, k->sec, k->rate };
 	}
@@ -247,16 +243,16 @@ T_TEST("levels known alone do not make the program wait")
 {
 	struct world w;
 
-	alone_known[0] = alone_known[2] = true;
+	earlier.alone_known[0] = earlier.alone_known[2] = true;
 	run(&w, 30, false);
 	T_CHECK(w.r->n_intervals_alone == 1 &&
 		!strcmp(w.r->intervals_alone[0].level, "c3"));
 	end(&w);
-	alone_known[1] = true;
+	earlier.alone_known[1] = true;
 	run(&w, 30, false);
 	T_CHECK(!w.r->n_intervals_alone && w.start_sec < 100.1);
 	end(&w);
-	memset(alone_known, 0, sizeof(alone_known));
+	memset(earlier.alone_known, 0, sizeof(earlier.alone_known));
 }
 
 /* srun waits no longer; and levels that take their time are cut off. */
@@ -311,7 +307,7 @@ T_TEST("a level that comes too late spoils no interval")
 	struct world w;
 	size_t before;
 
-	memset(alone_known, true, sizeof(alone_known));
+	memset(earlier.alone_known, true, sizeof(earlier.alone_known));
 	run(&w, 40, true);
 	while (np_intervals_wants_level(w.c))
 		step(&w);
@@ -323,7 +319,7 @@ T_TEST("a level that comes too late spoils no interval")
 	T_CHECK(w.r->n_intervals == before + 1 && w.unfair_sec == 0);
 	T_CHECK(t_close(w.r->intervals[before].rate, 1e6, 0.01));
 	end(&w);
-	memset(alone_known, false, sizeof(alone_known));
+	memset(earlier.alone_known, false, sizeof(earlier.alone_known));
 }
 
 static const struct {

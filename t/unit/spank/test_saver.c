@@ -258,23 +258,27 @@ T_TEST("users who take all that they get leave room for others")
 
 T_TEST("what was chosen arrives")
 {
-	static char *names[] = { "c3", "P4:M10:B250us" };
-	static bool led[] = { true, false };
 	static struct np_interval intervals[] = {
 		{ 1, NP_INTERVAL_NO_LEVEL, 2.5, 1e6, NAN },
 		{ 2, 1, 0.125, 0, 17 },
 	};
 	struct np_selection in = { .level = "c3",
 				   .lock = -1,
-				   .earlier = { names, led, 2, intervals, 2,
-						0.2 } };
+				   .earlier = {
+					   .name = { "c3", "P4:M10:B250us" },
+					   .alone_known = { true, false },
+					   .n_levels = 2,
+					   .interval = intervals,
+					   .n_intervals = 2,
+					   .share = 0.2,
+				   } };
 	struct np_selection none = NP_SELECTION_INIT, out;
 	char *text = np_selection_print(&in);
 
 	T_CHECK(!np_selection_parse(text, &out) && !strcmp(out.level, "c3"));
 	T_CHECK(out.earlier.n_levels == 2 && out.earlier.n_intervals == 2 &&
 		out.lock == -1 && !out.complete && out.earlier.share == 0.2);
-	T_CHECK(!strcmp(out.earlier.name[1], names[1]) &&
+	T_CHECK(!strcmp(out.earlier.name[1], in.earlier.name[1]) &&
 		out.earlier.alone_known[0] && !out.earlier.alone_known[1]);
 	T_CHECK(out.earlier.interval[0].level == NP_INTERVAL_NO_LEVEL &&
 		isnan(out.earlier.interval[0].calls) &&
