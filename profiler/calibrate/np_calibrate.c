@@ -580,22 +580,8 @@ int np_cal_state_init(struct np_cal_state *state, const char *setup,
 	return state->setup ? 0 : -ENOMEM;
 }
 
-static void sample_free(struct np_cal_sample *sample)
-{
-	free(sample->bins);
-	*sample = (struct np_cal_sample){ .bins = NULL };
-}
-
-static void result_free(struct np_cal_result *result)
-{
-	sample_free(&result->alone);
-	sample_free(&result->loaded);
-}
-
 void np_cal_state_free(struct np_cal_state *state)
 {
-	for (size_t i = 0; i < state->n; i++)
-		result_free(&state->result[i]);
 	free(state->result);
 	free(state->setup);
 	*state = (struct np_cal_state){ .setup = NULL };
@@ -614,34 +600,22 @@ static const struct np_cal_result *state_find(const struct np_cal_state *state,
 	return NULL;
 }
 
-/*
- * Add a result. The state owns its bins, even on failure. Returns 0, or -ENOMEM
- * with err.
- */
-static int state_add(struct np_cal_state *state, struct np_cal_result *result,
-		     struct np_err *err)
+/* Add a result. Returns 0, or -ENOMEM with err. */
+static int state_add(struct np_cal_state *state,
+		     const struct np_cal_result *result, struct np_err *err)
 {
-	if (np_array_grow(&state->result, state->n, sizeof(*state->result))) {
-		result_free(result);
+	if (np_array_grow(&state->result, state->n, sizeof(*state->result)))
 		return np_errf(err, -ENOMEM, "out of memory");
-	}
 	state->result[state->n++] = *result;
 	return 0;
 }
 
-/* Merge a sample, with its bins if it has any. Returns 0 or -ENOMEM. */
-static int sample_merge(struct np_cal_sample *to,
-			const struct np_cal_sample *from)
+static void sample_merge(struct np_cal_sample *to,
+			 const struct np_cal_sample *from)
 {
-	if (from->bins && !to->bins) {
-		to->bins = calloc(NP_HIST_BINS, sizeof(*to->bins));
-		if (!to->bins)
-			return -ENOMEM;
-	}
-	for (size_t i = 0; from->bins && i < NP_HIST_BINS; i++)
+	for (size_t i = 0; i < NP_HIST_BINS; i++)
 		to->bins[i] += from->bins[i];
 	np_moments_merge(&to->sec, &from->sec);
-	return 0;
 }
 
 /* ---- writing the state ---- */
@@ -654,7 +628,7 @@ static void put_sample(FILE *f, const struct np_cal_sample *sample)
 	fprintf(f, "\t%" PRIu64 " %.17g %.17g %.17g %.17g", moments->n,
 		moments->mean, moments->m2, moments->n ? moments->min : 0,
 		moments->n ? moments->max : 0);
-	for (size_t i = 0; sample->bins && i < NP_HIST_BINS; i++)
+	for (size_t i = 0; i < NP_HIST_BINS; i++)
 		if (sample->bins[i])
 			fprintf(f, " %zu:%" PRIu64, i, sample->bins[i]);
 }
@@ -686,9 +660,6 @@ static int parse_bins(char *text, struct np_cal_sample *sample)
 	char *save = NULL;
 	uint64_t sum = 0;
 
-	sample->bins = calloc(NP_HIST_BINS, sizeof(*sample->bins));
-	if (!sample->bins)
-		return -ENOMEM;
 	for (char *word = strtok_r(text, " ", &save); word;
 	     word = strtok_r(NULL, " ", &save)) {
 		unsigned bin;
@@ -737,11 +708,7 @@ static int parse_line(struct np_cal_state *state, char *line)
 		rc = parse_sample(strtok_r(NULL, "\t", &save), &result.loaded);
 	if (!rc && strtok_r(NULL, "\t", &save))
 		rc = -EINVAL;
-	if (rc) {
-		result_free(&result);
-		return rc;
-	}
-	return state_add(state, &result, NULL);
+	return rc ? rc : state_add(state, &result, NULL);
 }
 
 /* Parse the whole file. text is cut into lines. */
@@ -1262,10 +1229,10 @@ static struct np_cal_step aggressor_of(const struct np_cal_run *run,
 /*
  * Merge the windows of the base between two times, of one leaf or (NULL) all.
  */
-static int gather(const struct np_cal_run *run, double from_sec, double to_sec,
-		  const char *leaf, struct np_cal_sample *out)
+static void gather(const struct np_cal_run *run, double from_sec, double to_sec,
+		   const char *leaf, struct np_cal_sample *out)
 {
-	*out = (struct np_cal_sample){ .bins = NULL };
+	*out = (struct np_cal_sample){ .sec = { 0 } };
 	for (size_t i = 0; i < run->n_windows; i++) {
 		const struct window *window = &run->window[i];
 		const struct np_report *report = &window->report;
@@ -1277,17 +1244,11 @@ static int gather(const struct np_cal_run *run, double from_sec, double to_sec,
 		if (leaf && (report->rank >= run->n_ranks ||
 			     strcmp(run->rank[report->rank].leaf, leaf)))
 			continue;
-		if (report->window.n_bins && !out->bins) {
-			out->bins = calloc(NP_HIST_BINS, sizeof(*out->bins));
-			if (!out->bins)
-				return -ENOMEM;
-		}
 		for (size_t bin = 0; bin < report->window.n_bins; bin++)
 			out->bins[report->window.bins[bin].bin] +=
 				report->window.bins[bin].count;
 		np_moments_merge(&out->sec, &report->window.sec);
 	}
-	return 0;
 }
 
 /*
@@ -1299,10 +1260,9 @@ static double settle_sec(const struct np_cal_run *run, double from_sec,
 	struct np_cal_sample sample;
 	double sec = 0;
 
-	if (run->slot[NP_CAL_BASE].step.level &&
-	    !gather(run, from_sec, to_sec, NULL, &sample)) {
+	if (run->slot[NP_CAL_BASE].step.level) {
+		gather(run, from_sec, to_sec, NULL, &sample);
 		sec = 2 * sample.sec.mean;
-		sample_free(&sample);
 	}
 	return fmin(fmax(sec, SETTLE_SEC), SETTLE_MAX_SEC);
 }
@@ -1317,23 +1277,17 @@ static int measure(struct np_cal_run *run, double from_sec, double sec,
 	uint64_t want = MIN_ROUNDS * (uint64_t)run->slot[NP_CAL_BASE].n_ranks;
 	double until_sec = from_sec + sec,
 	       last_sec = from_sec + MAX_LONGER * sec;
-	int rc;
 
 	for (;;) {
 		struct np_cal_sample sample;
-		uint64_t n;
+		int rc = wait_until(run, until_sec, err);
 
-		rc = wait_until(run, until_sec, err);
 		if (rc)
 			return rc;
 		*to_sec = until_sec;
-		rc = gather(run, from_sec, until_sec, NULL, &sample);
-		if (rc)
-			return np_errf(err, rc, "out of memory");
-		n = sample.sec.n;
-		sample_free(&sample);
-		if (!run->slot[NP_CAL_BASE].step.level || n >= want ||
-		    until_sec >= last_sec)
+		gather(run, from_sec, until_sec, NULL, &sample);
+		if (!run->slot[NP_CAL_BASE].step.level ||
+		    sample.sec.n >= want || until_sec >= last_sec)
 			return 0;
 		until_sec = fmin(until_sec + sec / 2, last_sec);
 	}
@@ -1379,9 +1333,7 @@ static int run_idle(struct np_cal_run *run, const struct np_cal_task *task,
 			 *leaf ? leaf : "-");
 		if (state_find(state, one.key))
 			continue;
-		rc = gather(run, from_sec, to_sec, leaf, &one.alone);
-		if (rc)
-			return np_errf(err, rc, "out of memory");
+		gather(run, from_sec, to_sec, leaf, &one.alone);
 		rc = state_add(state, &one, err);
 	}
 	return rc ? rc : state_add(state, &whole, err);
@@ -1410,13 +1362,9 @@ static int run_under_load(struct np_cal_run *run,
 				err);
 	if (rc)
 		return rc;
-	memset(&result, 0, sizeof(result));
 	np_cal_key(run->setup, task, result.key);
-	if (gather(run, alone_from, alone_to, NULL, &result.alone) ||
-	    gather(run, from, to, NULL, &result.loaded)) {
-		sample_free(&result.alone);
-		return np_errf(err, -ENOMEM, "out of memory");
-	}
+	gather(run, alone_from, alone_to, NULL, &result.alone);
+	gather(run, from, to, NULL, &result.loaded);
 	return state_add(state, &result, err);
 }
 
@@ -1661,14 +1609,18 @@ static void *new_list(size_t n, size_t size)
 static int set_latency(const struct np_cal_sample *sample,
 		       struct np_latency *out)
 {
-	double *count = sample->bins ? new_list(NP_HIST_BINS, sizeof(*count)) :
-				       NULL;
+	double *count = new_list(NP_HIST_BINS, sizeof(*count));
+	bool any = false;
 
-	if (sample->bins && !count)
+	if (!count)
 		return -ENOMEM;
-	for (size_t i = 0; count && i < NP_HIST_BINS; i++)
+	for (size_t i = 0; i < NP_HIST_BINS; i++) {
 		count[i] = (double)sample->bins[i];
-	*out = (struct np_latency){ sample->sec, count };
+		any |= sample->bins[i] > 0;
+	}
+	*out = (struct np_latency){ sample->sec, any ? count : NULL };
+	if (!any)
+		free(count);
 	return 0;
 }
 
@@ -1802,19 +1754,15 @@ static int set_alone_rounds(const struct np_calibrate *calibrate,
 static int set_idle(const struct np_calibrate *calibrate,
 		    struct np_calibration *out)
 {
-	struct np_cal_sample all = { .bins = NULL };
-	int rc = 0;
+	struct np_cal_sample all = { .sec = { 0 } };
 
-	for (size_t i = 0; !rc && i < calibrate->setup.n_levels; i++) {
+	for (size_t i = 0; i < calibrate->setup.n_levels; i++) {
 		const struct np_cal_result *result = probe_result(calibrate, i);
 
 		if (result)
-			rc = sample_merge(&all, &result->alone);
+			sample_merge(&all, &result->alone);
 	}
-	if (!rc)
-		rc = set_latency(&all, &out->measured.set->fabric.idle);
-	sample_free(&all);
-	return rc;
+	return set_latency(&all, &out->measured.set->fabric.idle);
 }
 
 /* Set the idle latencies of each leaf switch. */

@@ -185,7 +185,7 @@ void np_cal_key(const struct np_cal_setup *setup,
 /* Durations of rounds, or latencies; in seconds. */
 struct np_cal_sample {
 	struct np_moments sec;
-	uint64_t *bins; /* NP_HIST_BINS, only of latencies; else NULL */
+	uint64_t bins[NP_HIST_BINS]; /* of latencies; else 0 */
 };
 
 struct np_cal_result {
