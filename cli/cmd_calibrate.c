@@ -528,11 +528,9 @@ static int finish_calibration(struct fabric_work *work, struct np_err *err)
  */
 static int measure_fabric(struct fabric_work *work, struct np_err *err)
 {
-	struct np_cal_estimate estimate;
-	int rc = np_calibrate_estimate(&work->c, &estimate);
+	struct np_cal_estimate estimate = np_calibrate_estimate(&work->c);
+	int rc;
 
-	if (rc)
-		return np_errf(err, rc, "out of memory");
 	print_plan(&work->c, &work->roles, &estimate);
 	if (work->opt->dry_run)
 		return 0;

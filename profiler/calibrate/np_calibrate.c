@@ -111,91 +111,73 @@ void np_cal_key(const struct np_cal_setup *setup,
 
 /* ---- the plan ---- */
 
-struct plan_list {
-	struct np_cal_task *task;
-	size_t n;
-};
-
-static void plan_add(struct plan_list *list, struct np_cal_task task)
+/* Idle latencies, then the sharing coefficients, repeat by repeat. */
+static bool first_task(const struct np_cal_setup *setup, unsigned repeats,
+		       size_t i, struct np_cal_task *out)
 {
-	list->task[list->n++] = task;
-}
+	enum np_scope scope[NP_N_SCOPES];
+	size_t n = 0;
 
-/* Plan idle latencies, then the sharing coefficients, repeat by repeat. */
-static void plan_first(const struct np_cal_setup *setup, struct plan_list *list)
-{
-	plan_add(list, (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE,
-					     NP_CAL_NONE, NP_CAL_NONE, 0 });
-	for (unsigned repeat = 0; repeat < setup->repeats; repeat++)
-		for (int scope = 0; scope < NP_N_SCOPES; scope++)
-			if (setup->has[scope])
-				plan_add(list, (struct np_cal_task){
-						       NP_CAL_COUPLE,
-						       (enum np_scope)scope,
-						       np_cal_middle(setup),
-						       np_cal_strongest(setup),
-						       repeat });
+	if (!i) {
+		*out = (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE,
+					     NP_CAL_NONE, NP_CAL_NONE, 0 };
+		return true;
+	}
+	for (int k = 0; k < NP_N_SCOPES; k++)
+		if (setup->has[k])
+			scope[n++] = (enum np_scope)k;
+	if (!n || (i - 1) / n >= repeats)
+		return false;
+	*out = (struct np_cal_task){ NP_CAL_COUPLE, scope[(i - 1) % n],
+				     np_cal_middle(setup),
+				     np_cal_strongest(setup),
+				     (unsigned)((i - 1) / n) };
+	return true;
 }
 
 /*
- * Plan the probes under each level, and the impact of each level, unless the
- * matrix will have all levels anyway.
+ * The probes under each level, and the impact of each level, unless the matrix
+ * will have all levels anyway.
  */
-static void plan_second(const struct np_cal_setup *setup, enum np_scope scope,
-			struct plan_list *list)
+static bool second_task(const struct np_calibrate *calibrate, size_t i,
+			struct np_cal_task *out)
 {
-	for (size_t i = 0; i < setup->n_levels; i++)
-		plan_add(list, (struct np_cal_task){ NP_CAL_PROBE, scope,
-						     NP_CAL_NONE, i, 0 });
-	if (setup->keep >= setup->n_levels)
-		return;
-	/* The matrix has the same keys, so these are not measured again. */
-	for (size_t i = 0; i < setup->n_levels; i++)
-		plan_add(list,
-			 (struct np_cal_task){ NP_CAL_PAIR, scope,
-					       np_cal_middle(setup), i, 0 });
+	const struct np_cal_setup *setup = &calibrate->setup;
+	size_t n = setup->n_levels;
+
+	if (i < n)
+		*out = (struct np_cal_task){ NP_CAL_PROBE, calibrate->scope,
+					     NP_CAL_NONE, i, 0 };
+	else /* the matrix has the same keys: these are not measured again */
+		*out = (struct np_cal_task){ NP_CAL_PAIR, calibrate->scope,
+					     np_cal_middle(setup), i - n, 0 };
+	return i < (setup->keep < n ? 2 * n : n);
 }
 
-/* Plan the matrix of the selected levels. */
-static void plan_third(const struct np_cal_setup *setup, enum np_scope scope,
-		       const size_t *selected, size_t n, struct plan_list *list)
+/* The matrix of the selected levels. */
+static bool third_task(const struct np_calibrate *calibrate, unsigned repeats,
+		       size_t i, struct np_cal_task *out)
 {
-	for (unsigned repeat = 0; repeat < setup->repeats; repeat++)
-		for (size_t victim = 0; victim < n; victim++)
-			for (size_t i = 0; i < n; i++) {
-				/* Each repeat has another order. */
-				size_t aggressor = (i + repeat * 3) % n;
+	const size_t *selected = calibrate->selected;
+	size_t n = calibrate->n_selected, repeat = n ? i / n / n : repeats;
 
-				plan_add(list,
-					 (struct np_cal_task){
-						 NP_CAL_PAIR, scope,
-						 selected[victim],
-						 selected[aggressor], repeat });
-			}
+	if (repeat >= repeats)
+		return false;
+	*out = (struct np_cal_task){ NP_CAL_PAIR, calibrate->scope,
+				     selected[i / n % n],
+				     selected[(i + 3 * repeat) % n],
+				     (unsigned)repeat };
+	return true;
 }
 
-int np_cal_plan(const struct np_cal_setup *setup, enum np_cal_stage stage,
-		enum np_scope scope, const size_t *selected, size_t n_selected,
-		struct np_cal_task **out, size_t *n)
+bool np_cal_task_at(const struct np_calibrate *calibrate,
+		    enum np_cal_stage stage, unsigned repeats, size_t i,
+		    struct np_cal_task *out)
 {
-	size_t most = stage == NP_CAL_FIRST ?
-			      1 + setup->repeats * NP_N_SCOPES :
-		      stage == NP_CAL_SECOND ?
-			      2 * setup->n_levels :
-			      setup->repeats * n_selected * n_selected;
-	struct plan_list list = { calloc(most + 1, sizeof(*list.task)), 0 };
-
-	if (!list.task)
-		return -ENOMEM;
-	if (stage == NP_CAL_FIRST)
-		plan_first(setup, &list);
-	else if (stage == NP_CAL_SECOND)
-		plan_second(setup, scope, &list);
-	else
-		plan_third(setup, scope, selected, n_selected, &list);
-	*out = list.task;
-	*n = list.n;
-	return 0;
+	return stage == NP_CAL_FIRST ?
+		       first_task(&calibrate->setup, repeats, i, out) :
+	       stage == NP_CAL_SECOND ? second_task(calibrate, i, out) :
+					third_task(calibrate, repeats, i, out);
 }
 
 /* ---- roles of nodes ---- */
@@ -1858,7 +1840,6 @@ struct progress {
 	struct np_calibrate *calibrate;
 	double begun_sec;   /* when the call began */
 	double planned_sec; /* planned length of what was measured so far */
-	unsigned measured;  /* number of measurements so far */
 };
 
 /* Select the levels of the matrix, using the results so far. */
@@ -1888,58 +1869,50 @@ static void decide_for_stage(struct np_calibrate *calibrate, int stage)
 		select_levels(calibrate);
 }
 
-/* Plan a stage, using the results so far. */
-static int plan_stage(const struct np_calibrate *calibrate, int stage,
-		      struct np_cal_task **task, size_t *n)
+/* How often the measurements of a stage are made, by the results so far. */
+static unsigned repeats_of(const struct np_calibrate *calibrate, int stage)
 {
-	struct np_cal_setup setup = calibrate->setup;
-
-	if (stage == NP_CAL_FIRST)
-		setup.repeats = sharing_repeats(calibrate);
-	return np_cal_plan(&setup, (enum np_cal_stage)stage, calibrate->scope,
-			   calibrate->selected, calibrate->n_selected, task, n);
+	return stage == NP_CAL_FIRST ? sharing_repeats(calibrate) :
+				       calibrate->setup.repeats;
 }
 
 /* Add the measurements of a stage to the estimate. */
-static int count_stage(const struct np_calibrate *calibrate, int stage,
-		       struct np_cal_estimate *estimate)
+static void count_stage(const struct np_calibrate *calibrate, int stage,
+			struct np_cal_estimate *estimate)
 {
-	const struct np_cal_task *left = NULL;
-	struct np_cal_task *task;
-	size_t n;
-	int rc = plan_stage(calibrate, stage, &task, &n);
+	const struct np_cal_setup *setup = &calibrate->setup;
+	unsigned repeats = repeats_of(calibrate, stage);
+	struct np_cal_task task, planned, missing;
+	const struct np_cal_task *previous = NULL, *left = NULL;
 
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; np_cal_task_at(calibrate, (enum np_cal_stage)stage,
+					  repeats, i, &task);
+	     i++) {
 		estimate->n++;
-		estimate->sec += np_cal_cost_sec(&calibrate->setup, &task[i],
-						 i ? &task[i - 1] : NULL);
-		if (result_of(calibrate, &task[i])) {
+		estimate->sec += np_cal_cost_sec(setup, &task, previous);
+		planned = task;
+		previous = &planned;
+		if (result_of(calibrate, &task)) {
 			estimate->n_done++;
 			continue;
 		}
-		estimate->left_sec +=
-			np_cal_cost_sec(&calibrate->setup, &task[i], left);
-		left = &task[i];
+		estimate->left_sec += np_cal_cost_sec(setup, &task, left);
+		missing = task;
+		left = &missing;
 	}
-	if (!rc)
-		free(task);
-	return rc;
 }
 
-int np_calibrate_estimate(const struct np_calibrate *calibrate,
-			  struct np_cal_estimate *out)
+struct np_cal_estimate
+np_calibrate_estimate(const struct np_calibrate *calibrate)
 {
 	struct np_cal_estimate estimate = { 0 };
 	struct np_calibrate as_known = *calibrate;
-	int rc = 0;
 
-	for (int stage = 0; !rc && stage < NP_CAL_STAGES; stage++) {
+	for (int stage = 0; stage < NP_CAL_STAGES; stage++) {
 		decide_for_stage(&as_known, stage);
-		rc = count_stage(&as_known, stage, &estimate);
+		count_stage(&as_known, stage, &estimate);
 	}
-	if (!rc)
-		*out = estimate;
-	return rc;
+	return estimate;
 }
 
 /* Report the progress, and the remaining time at the rate so far. */
@@ -1947,11 +1920,9 @@ static void report_progress(struct progress *progress,
 			    const struct np_cal_task *next)
 {
 	struct np_calibrate *calibrate = progress->calibrate;
-	struct np_cal_estimate estimate;
+	struct np_cal_estimate estimate = np_calibrate_estimate(calibrate);
 	char key[NP_CAL_KEY];
 
-	if (np_calibrate_estimate(calibrate, &estimate))
-		return;
 	if (progress->planned_sec > RATE_SEC)
 		estimate.left_sec *=
 			(run_now_sec(calibrate->run) - progress->begun_sec) /
@@ -1961,50 +1932,46 @@ static void report_progress(struct progress *progress,
 	calibrate->progress(calibrate->arg, &estimate, next ? key : NULL);
 }
 
-/* Make the missing measurements of a stage, and save the state after each. */
+/*
+ * Make the missing measurements of a stage, and save the state after each. The
+ * first stage goes on until its result is certain.
+ */
 static int run_stage(struct progress *progress, int stage, struct np_err *err)
 {
 	struct np_calibrate *calibrate = progress->calibrate;
 	const struct np_cal_task *previous = NULL;
-	struct np_cal_task *task;
-	size_t n;
-	int rc;
+	struct np_cal_task task, measured;
+	int rc = 0;
 
 	decide_for_stage(calibrate, stage);
-	rc = plan_stage(calibrate, stage, &task, &n);
-	if (rc)
-		return np_errf(err, rc, "out of memory");
-	for (size_t i = 0; !rc && i < n; i++) {
-		if (result_of(calibrate, &task[i]))
+	for (size_t i = 0;
+	     !rc && np_cal_task_at(calibrate, (enum np_cal_stage)stage,
+				   repeats_of(calibrate, stage), i, &task);
+	     i++) {
+		if (result_of(calibrate, &task))
 			continue;
-		report_progress(progress, &task[i]);
-		rc = run_task(calibrate->run, &task[i], calibrate->state, err);
+		report_progress(progress, &task);
+		rc = run_task(calibrate->run, &task, calibrate->state, err);
 		if (!rc)
 			rc = calibrate->save(calibrate->arg, calibrate->state,
 					     err);
 		progress->planned_sec +=
-			np_cal_cost_sec(&calibrate->setup, &task[i], previous);
-		previous = &task[i];
-		progress->measured++;
+			np_cal_cost_sec(&calibrate->setup, &task, previous);
+		measured = task;
+		previous = &measured;
 	}
-	free(task);
 	return rc;
 }
 
 int np_calibrate_measure(struct np_calibrate *calibrate, struct np_err *err)
 {
-	struct progress progress = { calibrate, run_now_sec(calibrate->run), 0,
+	struct progress progress = { calibrate, run_now_sec(calibrate->run),
 				     0 };
 	int rc = 0;
 
 	calibrate->run->roles = calibrate->roles;
-	for (int stage = 0; !rc && stage < NP_CAL_STAGES;) {
-		unsigned before = progress.measured;
-
+	for (int stage = 0; !rc && stage < NP_CAL_STAGES; stage++)
 		rc = run_stage(&progress, stage, err);
-		/* The first stage is repeated until its result is certain. */
-		stage += stage != NP_CAL_FIRST || progress.measured == before;
-	}
 	if (!rc)
 		report_progress(&progress, NULL);
 	return rc;

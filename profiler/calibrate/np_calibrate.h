@@ -134,18 +134,6 @@ enum np_cal_stage {
 	NP_CAL_STAGES
 };
 
-/*
- * List the measurements of one stage in order. Repeats are the outermost loop,
- * so that an interrupted calibration has some of everything. Victims are the
- * next, because each has to be started. Aggressors are in another order in
- * each repeat. selected[n_selected] are the levels of the third stage; scope
- * is that of the second and third. The caller frees *out. Returns 0 or
- * -ENOMEM.
- */
-int np_cal_plan(const struct np_cal_setup *setup, enum np_cal_stage stage,
-		enum np_scope scope, const size_t *selected, size_t n_selected,
-		struct np_cal_task **out, size_t *n);
-
 /* Victim and aggressor of the measurements for the sharing coefficients. */
 size_t np_cal_middle(const struct np_cal_setup *setup);
 size_t np_cal_strongest(const struct np_cal_setup *setup);
@@ -328,9 +316,20 @@ struct np_calibrate {
 	void *arg; /* of both functions */
 };
 
-/* Returns 0 or -ENOMEM. */
-int np_calibrate_estimate(const struct np_calibrate *calibrate,
-			  struct np_cal_estimate *out);
+struct np_cal_estimate
+np_calibrate_estimate(const struct np_calibrate *calibrate);
+
+/*
+ * Get the i-th measurement of a stage. Repeats are the outermost loop, so that
+ * an interrupted calibration has some of everything. Victims are the next,
+ * because each has to be started. Aggressors are in another order in each
+ * repeat. The third stage is of the selected levels. repeats: of the first and
+ * the third stage. Returns false if the stage has no more than i. Exported for
+ * tests.
+ */
+bool np_cal_task_at(const struct np_calibrate *calibrate,
+		    enum np_cal_stage stage, unsigned repeats, size_t i,
+		    struct np_cal_task *out);
 
 /*
  * Measure everything that is not in the state yet. Returns 0, or with err
