@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <grp.h>
+#include <limits.h>
 #include <math.h>
 #include <pwd.h>
 #include <stdatomic.h>
@@ -111,29 +112,19 @@ bool np_auth_needs_groups(const struct np_auth_rule *rule, size_t n)
 /* ---- groups of users ---- */
 
 #define PW_BYTES 16384 /* bytes for one entry of the user database */
-#define GROUPS 64      /* groups of one user, at first */
 
+/* A process has NGROUPS_MAX groups at most, so further ones do not count. */
 static int groups_of_name(const char *user, gid_t own, uint32_t **gid,
 			  size_t *n)
 {
-	gid_t *list = NULL;
-	int count = GROUPS, room;
+	gid_t *list = malloc(NGROUPS_MAX * sizeof(*list));
+	int count = NGROUPS_MAX;
 
-	do {
-		gid_t *grown =
-			reallocarray(list, (size_t)count, sizeof(*grown));
-
-		if (!grown) {
-			free(list);
-			return -ENOMEM;
-		}
-		list = grown;
-		room = count;
-		/*
-		 * If the list is too short, count is set to the length needed.
-		 */
-	} while (getgrouplist(user, own, list, &count) < 0 && count > room);
-	*n = (size_t)(count < room ? count : room);
+	if (!list)
+		return -ENOMEM;
+	/* If the list is too short, count is set to the length needed. */
+	getgrouplist(user, own, list, &count);
+	*n = (size_t)(count < NGROUPS_MAX ? count : NGROUPS_MAX);
 	*gid = list;
 	return 0;
 }
@@ -857,15 +848,13 @@ static void drop_summary(struct np_cat_app *app)
 	app->usable = false;
 }
 
-/* Return the stamp of a if it is newer than that of b; otherwise NULL. */
-static const struct np_store_stamp *newer(const struct np_cat_app *a,
-					  const struct np_cat_app *b)
+/* The newest first. */
+static int by_stamp(const struct np_store_stamp *a,
+		    const struct np_store_stamp *b)
 {
-	const struct np_store_stamp *x = &a->stamp, *y = &b->stamp;
-
-	if (x->sec != y->sec)
-		return x->sec > y->sec ? x : NULL;
-	return x->nsec > y->nsec ? x : NULL;
+	if (a->sec != b->sec)
+		return a->sec > b->sec ? -1 : 1;
+	return (a->nsec < b->nsec) - (a->nsec > b->nsec);
 }
 
 /* Should a have a handle rather than b, if there is no room for both? */
@@ -881,7 +870,7 @@ static bool outranks(const struct np_catalog *catalog,
 
 	if (a->exists != b->exists)
 		return a->exists;
-	return x != y ? x > y : newer(a, b) != NULL;
+	return x != y ? x > y : by_stamp(&a->stamp, &b->stamp) < 0;
 }
 
 /*
@@ -1530,15 +1519,11 @@ struct choice {
 static int wanted_then_newest(const void *p, const void *q)
 {
 	const struct choice *x = p, *y = q;
-	const struct np_store_stamp *a = &x->app->stamp, *b = &y->app->stamp;
+	int order = by_stamp(&x->app->stamp, &y->app->stamp);
 
 	if (x->wanted != y->wanted)
 		return x->wanted ? -1 : 1;
-	if (a->sec != b->sec)
-		return a->sec > b->sec ? -1 : 1;
-	if (a->nsec != b->nsec)
-		return a->nsec > b->nsec ? -1 : 1;
-	return strcmp(x->app->name, y->app->name);
+	return order ? order : strcmp(x->app->name, y->app->name);
 }
 
 /* Update the applications of an owner, within the limit for one owner. */
