@@ -282,8 +282,8 @@ struct fabric_work {
 	struct np_cal_roles roles;
 	struct np_cal_state state;
 	struct np_calibrate c;
-	/* Malloc'ed; dir: of this cluster in the store, NULL with --output. */
-	char *dir, *state_path;
+	char dir[NP_STORE_PATH]; /* of this cluster; not with --output */
+	char state_path[NP_STORE_PATH + 64];
 	double date; /* of the result, seconds since 1970 */
 };
 
@@ -306,7 +306,7 @@ static int check_store(struct fabric_work *work, struct np_err *err)
 	rc = np_dir_open_fabric(work->store, name, !work->opt->dry_run, &dir,
 				err);
 	if (rc == -ENOENT && work->opt->dry_run) {
-		work->dir = cli_strdup(store);
+		snprintf(work->dir, sizeof(work->dir), "%s", store);
 		return 0;
 	}
 	if (rc)
@@ -318,7 +318,7 @@ static int check_store(struct fabric_work *work, struct np_err *err)
 			     "%s: %s; only an administrator can store a "
 			     "calibration; --output=FILE writes it to a file",
 			     dir.path, strerror(errno));
-	work->dir = cli_strdup(dir.path);
+	strcpy(work->dir, dir.path);
 	np_dir_close(&dir);
 	return rc;
 }
@@ -360,23 +360,15 @@ static char *describe_setup(const struct fabric_work *work)
  * Set state_path: a hidden file next to the result. In the store its name has
  * a hash of the setup, so that different calibrations do not collide.
  */
-static int set_state_path(struct fabric_work *work, const char *setup,
-			  struct np_err *err)
+static void set_state_path(struct fabric_work *work, const char *setup)
 {
-	int len;
-
 	if (work->opt->output)
-		len = asprintf(&work->state_path, "%s.unfinished",
-			       work->opt->output);
+		snprintf(work->state_path, sizeof(work->state_path),
+			 "%s.unfinished", work->opt->output);
 	else
-		len = asprintf(&work->state_path, "%s/.unfinished-%016" PRIx64,
-			       work->dir,
-			       np_hash(NP_HASH, setup, strlen(setup)));
-	if (len < 0) {
-		work->state_path = NULL;
-		return np_errf(err, -ENOMEM, "out of memory");
-	}
-	return 0;
+		snprintf(work->state_path, sizeof(work->state_path),
+			 "%s/.unfinished-%016" PRIx64, work->dir,
+			 np_hash(NP_HASH, setup, strlen(setup)));
 }
 
 /*
@@ -557,9 +549,8 @@ static int prepare_state(struct fabric_work *work, struct np_err *err)
 	setup = describe_setup(work);
 	if (!setup)
 		return np_errf(err, -ENOMEM, "out of memory");
-	rc = set_state_path(work, setup, err);
-	if (!rc)
-		rc = load_state(work, setup, err);
+	set_state_path(work, setup);
+	rc = load_state(work, setup, err);
 	free(setup);
 	return rc;
 }
@@ -679,8 +670,6 @@ static int calibrate_fabric(const struct calibrate_opt *opt)
 	np_cal_roles_free(&work.roles);
 	np_store_close(work.store);
 	cli_alloc_free(&work.at);
-	free(work.state_path);
-	free(work.dir);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }
 
