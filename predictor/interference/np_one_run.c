@@ -47,6 +47,7 @@ struct np_one_run_cell {
 	double within;	/* sum of squared differences from the runs' means */
 	double squares; /* sum over the runs of (number of intervals)^2 */
 	size_t n_runs;
+	struct np_moments here; /* x in the current run, until it ends */
 };
 
 /* The classification of all intervals; free with free_sorted(). */
@@ -194,35 +195,31 @@ static struct np_one_run_point judge_loaded(const struct np_interval *interval,
 }
 
 /* Add the moments of a finished run to the cells, and clear them. */
-static void end_run(struct np_moments *here, struct np_one_run_cell *cell,
-		    size_t n_cells)
+static void end_run(struct np_one_run_cell *cell, size_t n_cells)
 {
 	for (size_t i = 0; i < n_cells; i++) {
-		double n = (double)here[i].n;
+		double n = (double)cell[i].here.n;
 
-		cell[i].within += here[i].m2;
+		cell[i].within += cell[i].here.m2;
 		cell[i].squares += n * n;
-		cell[i].n_runs += here[i].n > 0;
-		here[i] = (struct np_moments){ 0 };
+		cell[i].n_runs += cell[i].here.n > 0;
+		cell[i].here = (struct np_moments){ 0 };
 	}
 }
 
-static void add_to_cell(struct np_one_run_cell *cell, struct np_moments *here,
-			double x)
+static void add_to_cell(struct np_one_run_cell *cell, double x)
 {
 	np_moments_add(&cell->x, x);
-	np_moments_add(here, x);
+	np_moments_add(&cell->here, x);
 	cell->speed += exp(-x);
 }
 
 static void judge_all(const struct np_interval *interval, size_t n,
 		      const struct ranges *ranges,
-		      struct np_one_run_sorted *sorted, struct np_moments *here,
-		      size_t n_cells)
+		      struct np_one_run_sorted *sorted, size_t n_cells)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct np_one_run_point *point = &sorted->point[i];
-		size_t at;
 
 		if (is_alone(&interval[i]))
 			*point = (struct np_one_run_point){
@@ -235,13 +232,13 @@ static void judge_all(const struct np_interval *interval, size_t n,
 							    0 };
 		else
 			*point = judge_loaded(&interval[i], ranges);
-		if (point->use == NP_INTERVAL_COUNTS) {
-			at = interval[i].level * NP_ONE_RUN_PHASES +
-			     point->phase;
-			add_to_cell(&sorted->cell[at], &here[at], point->x);
-		}
+		if (point->use == NP_INTERVAL_COUNTS)
+			add_to_cell(&sorted->cell[interval[i].level *
+							  NP_ONE_RUN_PHASES +
+						  point->phase],
+				    point->x);
 		if (i + 1 == n || interval[i + 1].run != interval[i].run)
-			end_run(here, sorted->cell, n_cells);
+			end_run(sorted->cell, n_cells);
 	}
 }
 
@@ -316,7 +313,6 @@ static int classify(const struct np_interval *interval, size_t n,
 {
 	struct np_one_run_sorted sorted = { .n_phases = 0 };
 	size_t n_cells = n_levels * NP_ONE_RUN_PHASES;
-	struct np_moments *here;
 	struct ranges ranges;
 	int rc = -ENOMEM;
 
@@ -325,18 +321,16 @@ static int classify(const struct np_interval *interval, size_t n,
 			return -EINVAL;
 	sorted.point = calloc(n + 1, sizeof(*sorted.point));
 	sorted.cell = calloc(n_cells + 1, sizeof(*sorted.cell));
-	here = calloc(n_cells + 1, sizeof(*here));
-	if (sorted.point && sorted.cell && here)
+	if (sorted.point && sorted.cell)
 		rc = find_phases(interval, n, &sorted, &ranges);
 	if (!rc) {
-		judge_all(interval, n, &ranges, &sorted, here, n_cells);
+		judge_all(interval, n, &ranges, &sorted, n_cells);
 		add_unloaded(interval, n, &ranges, &sorted);
 		weigh_phases(interval, n, &ranges, &sorted);
 		*out = sorted;
 	} else {
 		free_sorted(&sorted);
 	}
-	free(here);
 	return rc;
 }
 
