@@ -109,6 +109,88 @@ bool np_auth_needs_groups(const struct np_auth_rule *rule, size_t n)
 	return false;
 }
 
+/* ---- maps: sorted pointers to items by owner and application ---- */
+
+/* Owner and application; the first member of every item of a map. */
+struct np_cat_key {
+	int64_t owner; /* uid, or NP_CAT_PUBLISHED */
+	char app[NP_APP_MAX + 1];
+};
+
+static int item_compare(const void *item, int64_t owner, const char *app)
+{
+	const struct np_cat_key *key = item;
+
+	if (key->owner != owner)
+		return key->owner < owner ? -1 : 1;
+	return strcmp(key->app, app);
+}
+
+/* Find the index of the first item that is not before the key. */
+static size_t cat_map_at(const struct np_cat_map *map, int64_t owner,
+			 const char *app)
+{
+	size_t low = 0, high = map->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (item_compare(map->item[mid], owner, app) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Find an item; NULL: there is none. */
+static void *cat_map_find(const struct np_cat_map *map, int64_t owner,
+			  const char *app)
+{
+	size_t i = cat_map_at(map, owner, app);
+
+	return i < map->n && !item_compare(map->item[i], owner, app) ?
+		       map->item[i] :
+		       NULL;
+}
+
+/* Add an item of size bytes, all zero except its key; NULL: out of memory. */
+static void *cat_map_add(struct np_cat_map *map, int64_t owner, const char *app,
+			 size_t size)
+{
+	size_t i = cat_map_at(map, owner, app);
+	struct np_cat_key *key = calloc(1, size);
+
+	if (!key || np_array_reserve(&map->item, &map->room, map->n + 1,
+				     sizeof(*map->item))) {
+		free(key);
+		return NULL;
+	}
+	key->owner = owner;
+	strcpy(key->app, app);
+	memmove(map->item + i + 1, map->item + i,
+		(map->n - i) * sizeof(*map->item));
+	map->item[i] = key;
+	map->n++;
+	return key;
+}
+
+/* Remove the i-th item and free() it. */
+static void cat_map_remove(struct np_cat_map *map, size_t i)
+{
+	free(map->item[i]);
+	map->n--;
+	memmove(map->item + i, map->item + i + 1,
+		(map->n - i) * sizeof(*map->item));
+}
+
+static void cat_map_free(struct np_cat_map *map)
+{
+	for (size_t i = 0; i < map->n; i++)
+		free(map->item[i]);
+	free(map->item);
+}
+
 /* ---- groups of users ---- */
 
 #define PW_BYTES 16384 /* bytes for one entry of the user database */
@@ -145,61 +227,47 @@ static int groups_by_uid(uint32_t uid, uint32_t **gid, size_t *n)
 /* Groups are not looked up for users who had no job for longer than this. */
 #define GROUPS_WANTED_SEC 60.0
 
+struct np_group_cache_entry {
+	struct np_cat_key key; /* owner: the user */
+	uint64_t groups;       /* as in struct np_auth_user */
+	double due;	       /* when to ask again, on the clock */
+	double wanted;	       /* when a job of the user was last seen */
+	bool known;	       /* groups is valid */
+};
+
 void np_group_cache_free(struct np_group_cache *cache)
 {
-	free(cache->at);
-	*cache = (struct np_group_cache){ .n = 0 };
+	cat_map_free(&cache->users);
+	*cache = (struct np_group_cache){ .users = { .n = 0 } };
 }
 
-/* Find the first user whose uid is not lower. */
-static size_t index_of_user(const struct np_group_cache *cache, uint32_t uid)
+static void drop_least_wanted(struct np_cat_map *users)
 {
-	size_t low = 0, high = cache->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (cache->at[mid].user.uid < uid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static void drop_least_wanted(struct np_group_cache *cache)
-{
+	const struct np_group_cache_entry *one, *least = NULL;
 	size_t oldest = 0;
 
-	for (size_t i = 1; i < cache->n; i++)
-		if (cache->at[i].wanted < cache->at[oldest].wanted)
+	for (size_t i = 0; i < users->n; i++) {
+		one = users->item[i];
+		if (!least || one->wanted < least->wanted) {
+			least = one;
 			oldest = i;
-	cache->n--;
-	memmove(cache->at + oldest, cache->at + oldest + 1,
-		(cache->n - oldest) * sizeof(*cache->at));
-}
-
-static bool make_room_for_user(struct np_group_cache *cache)
-{
-	if (cache->n == NP_GROUP_CACHE_MAX)
-		drop_least_wanted(cache);
-	return !np_array_grow(&cache->at, cache->n, sizeof(*cache->at));
+		}
+	}
+	cat_map_remove(users, oldest);
 }
 
 void np_group_cache_add(struct np_group_cache *cache, uint32_t uid, double now)
 {
-	size_t i = index_of_user(cache, uid);
+	struct np_cat_map *users = &cache->users;
+	struct np_group_cache_entry *one = cat_map_find(users, uid, "");
 
-	if (i == cache->n || cache->at[i].user.uid != uid) {
-		if (!make_room_for_user(cache))
-			return;
-		i = index_of_user(cache, uid);
-		memmove(cache->at + i + 1, cache->at + i,
-			(cache->n - i) * sizeof(*cache->at));
-		cache->at[i] = (struct np_group_cache_entry){ .user.uid = uid };
-		cache->n++;
+	if (!one) {
+		if (users->n == NP_GROUP_CACHE_MAX)
+			drop_least_wanted(users);
+		one = cat_map_add(users, uid, "", sizeof(*one));
 	}
-	cache->at[i].wanted = now;
+	if (one)
+		one->wanted = now;
 }
 
 /*
@@ -212,7 +280,7 @@ static bool query_groups(struct np_group_cache_entry *one,
 {
 	uint32_t *gid = NULL;
 	size_t n_gids = 0;
-	int rc = groups_of(one->user.uid, &gid, &n_gids);
+	int rc = groups_of((uint32_t)one->key.owner, &gid, &n_gids);
 	uint64_t groups = np_auth_groups(rule, n, gid, n_gids);
 	bool responded = !rc || rc == -ENOENT, changed;
 
@@ -222,8 +290,8 @@ static bool query_groups(struct np_group_cache_entry *one,
 						    NP_GROUP_CACHE_RETRY_SEC);
 	if (!responded)
 		return false;
-	changed = !one->known || one->user.groups != groups;
-	one->user.groups = groups;
+	changed = !one->known || one->groups != groups;
+	one->groups = groups;
 	one->known = true;
 	return changed;
 }
@@ -245,8 +313,8 @@ bool np_group_cache_refresh(struct np_group_cache *cache,
 	for (int refresh = 0; refresh < 2; refresh++) {
 		double end = refresh ? until : first > until ? first : until;
 
-		for (size_t i = 0; i < cache->n; i++) {
-			struct np_group_cache_entry *one = &cache->at[i];
+		for (size_t i = 0; i < cache->users.n; i++) {
+			struct np_group_cache_entry *one = cache->users.item[i];
 
 			if (one->known != refresh || one->due > now ||
 			    now - one->wanted > GROUPS_WANTED_SEC)
@@ -262,12 +330,17 @@ bool np_group_cache_refresh(struct np_group_cache *cache,
 struct np_auth_user *np_group_cache_list(const struct np_group_cache *cache,
 					 size_t *n)
 {
-	struct np_auth_user *list = calloc(cache->n + 1, sizeof(*list));
+	struct np_auth_user *list = calloc(cache->users.n + 1, sizeof(*list));
 
 	*n = 0;
-	for (size_t i = 0; list && i < cache->n; i++)
-		if (cache->at[i].known)
-			list[(*n)++] = cache->at[i].user;
+	for (size_t i = 0; list && i < cache->users.n; i++) {
+		const struct np_group_cache_entry *one = cache->users.item[i];
+
+		if (one->known)
+			list[(*n)++] =
+				(struct np_auth_user){ (uint32_t)one->key.owner,
+						       one->groups };
+	}
 	return list;
 }
 
@@ -284,18 +357,6 @@ struct np_auth_user *np_group_cache_list(const struct np_group_cache *cache,
 
 #define NP_CAT_PUBLISHED (-1) /* owner of the published applications */
 #define NP_CAT_MAX_OWNERS 131072
-
-/* Owner and application; the first member of every item of a map. */
-struct np_cat_key {
-	int64_t owner; /* uid, or NP_CAT_PUBLISHED */
-	char app[NP_APP_MAX + 1];
-};
-
-/* Items, sorted by key. */
-struct np_cat_map {
-	void **item; /* each begins with its key */
-	size_t n, room;
-};
 
 /*
  * Hashes of the log lines about a place: of its last reading, and of this one.
@@ -697,82 +758,6 @@ enum np_consistency np_consistency_check(const struct np_run_summary *own,
 				  compare_slowdowns(a->impact, b->impact,
 						    fabric, "slows", why, len));
 	return so_far;
-}
-
-/* ---- maps: sorted pointers to items by owner and application ---- */
-
-static int item_compare(const void *item, int64_t owner, const char *app)
-{
-	const struct np_cat_key *key = item;
-
-	if (key->owner != owner)
-		return key->owner < owner ? -1 : 1;
-	return strcmp(key->app, app);
-}
-
-/* Find the index of the first item that is not before the key. */
-static size_t cat_map_at(const struct np_cat_map *map, int64_t owner,
-			 const char *app)
-{
-	size_t low = 0, high = map->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (item_compare(map->item[mid], owner, app) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-/* Find an item; NULL: there is none. */
-static void *cat_map_find(const struct np_cat_map *map, int64_t owner,
-			  const char *app)
-{
-	size_t i = cat_map_at(map, owner, app);
-
-	return i < map->n && !item_compare(map->item[i], owner, app) ?
-		       map->item[i] :
-		       NULL;
-}
-
-/* Add an item of size bytes, all zero except its key; NULL: out of memory. */
-static void *cat_map_add(struct np_cat_map *map, int64_t owner, const char *app,
-			 size_t size)
-{
-	size_t i = cat_map_at(map, owner, app);
-	struct np_cat_key *key = calloc(1, size);
-
-	if (!key || np_array_reserve(&map->item, &map->room, map->n + 1,
-				     sizeof(*map->item))) {
-		free(key);
-		return NULL;
-	}
-	key->owner = owner;
-	strcpy(key->app, app);
-	memmove(map->item + i + 1, map->item + i,
-		(map->n - i) * sizeof(*map->item));
-	map->item[i] = key;
-	map->n++;
-	return key;
-}
-
-/* Remove the i-th item and free() it. */
-static void cat_map_remove(struct np_cat_map *map, size_t i)
-{
-	free(map->item[i]);
-	map->n--;
-	memmove(map->item + i, map->item + i + 1,
-		(map->n - i) * sizeof(*map->item));
-}
-
-static void cat_map_free(struct np_cat_map *map)
-{
-	for (size_t i = 0; i < map->n; i++)
-		free(map->item[i]);
-	free(map->item);
 }
 
 /* ---- owners and applications ---- */

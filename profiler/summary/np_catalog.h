@@ -287,17 +287,14 @@ const char *np_catalog_fabric(const struct np_catalog *catalog);
 /* time in each refresh for users who were never asked about */
 #define NP_GROUP_CACHE_FIRST_SEC 5.0
 
-struct np_group_cache_entry {
-	struct np_auth_user user;
-	double due;    /* when to ask again, on the clock */
-	double wanted; /* when a job of the user was last seen */
-	bool known;    /* user.groups is valid */
+/* Items, sorted by key, with which each begins. Empty when zeroed. */
+struct np_cat_map {
+	void **item;
+	size_t n, room;
 };
 
-/* Empty when zeroed. */
 struct np_group_cache {
-	struct np_group_cache_entry *at; /* sorted by uid */
-	size_t n;
+	struct np_cat_map users; /* those who had jobs */
 };
 
 void np_group_cache_free(struct np_group_cache *cache);

@@ -38,7 +38,7 @@ static const struct np_auth_rule rules[] = {
 
 static void start(struct np_group_cache *m)
 {
-	*m = (struct np_group_cache){ .n = 0 };
+	*m = (struct np_group_cache){ .users = { .n = 0 } };
 	db.clock.now_sec = now_sec;
 	db.now = 1000;
 	db.slow_sec = db.rc = 0;
