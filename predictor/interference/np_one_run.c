@@ -860,19 +860,17 @@ static void plan_select_level(const struct plan *plan,
 	for (size_t i = 0; least < SIZE_MAX && i < plan->p->n_levels; i++) {
 		size_t f = i == plan->last ? SIZE_MAX - 1 : followed(plan, i);
 
-		if (count_here(plan, i) != least || !needs_more(plan, i, least))
+		if (count_here(plan, i) != least ||
+		    !needs_more(plan, i, least) ||
+		    may_cost_sec(plan, i) > plan->left_sec)
 			continue;
-		if (may_cost_sec(plan, i) > plan->left_sec) {
-			next->waits = true;
-		} else if (f < best_followed ||
-			   (f == best_followed &&
-			    next->level != NP_INTERVAL_NO_LEVEL &&
-			    precedes(plan, i, next->level))) {
+		if (f < best_followed || (f == best_followed &&
+					  next->level != NP_INTERVAL_NO_LEVEL &&
+					  precedes(plan, i, next->level))) {
 			best_followed = f;
 			next->level = i;
 		}
 	}
-	next->waits &= next->level == NP_INTERVAL_NO_LEVEL;
 }
 
 /*

@@ -135,7 +135,6 @@ struct np_one_run_schedule {
 struct np_one_run_next {
 	size_t level;  /* or NP_INTERVAL_NO_LEVEL */
 	bool complete; /* no level needs another interval in this run */
-	bool waits;    /* no load now, because the share is used up */
 };
 
 /*
