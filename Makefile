@@ -1,4 +1,4 @@
-# netprof: one make, whole graph.  `make help` lists what there is to do.
+# netprof: one make, whole graph. `make help` lists what there is to do.
 
 VERSION := 0.1.0
 
@@ -14,7 +14,7 @@ mandir ?= $(prefix)/share/man
 datadir ?= $(prefix)/share/netprof
 sysconfdir ?= /etc/slurm
 # SLURM_PREFIX=DIR builds for, tests with and installs into a Slurm that lies
-# there, with DIR/include, DIR/lib, DIR/sbin and DIR/bin.  With SLURM_OLDER=DIR,
+# there, with DIR/include, DIR/lib, DIR/sbin and DIR/bin. With SLURM_OLDER=DIR,
 # a Slurm of an earlier release, `make check` also upgrades from that one.
 export SLURM_OLDER
 ifdef SLURM_PREFIX
@@ -350,7 +350,7 @@ $(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
 	$(call say,LD)
 	$(call plugin,jobsubmit/netprof_placement.lds,$(JSON) $(GSL) $(LIBM) -lpthread)
 
-# Loaded into MPI programs, which have no sanitizer.  Nothing of an MPI is
+# Loaded into MPI programs, which have no sanitizer. Nothing of an MPI is
 # linked: the program has it.
 SHIM_SO = $(Q)$(CC) $(BASE_CFLAGS) -Ianalysis/latency $(CFLAGS) -fvisibility=hidden $(1) $(LDFLAGS) \
 	-shared -o $@ $(filter %.c,$^)

@@ -1,6 +1,6 @@
 /*
  * netprof-analysis: the commands of the package of that name, which `netprof
- * NAME` becomes.  Their names and one line of help are in cli/netprof.c, too.
+ * NAME` becomes. Their names and one line of help are in cli/netprof.c, too.
  */
 #include <locale.h>
 #include <stdio.h>

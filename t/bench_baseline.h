@@ -13,12 +13,12 @@
 
 /*
  * CPU seconds of a baseline: the median of those of this process so far, after one
- * more.  To be called all along, as machines change their speed.
+ * more. To be called all along, as machines change their speed.
  */
 double bench_baseline(void);
 
 /*
- * Is it at most so many baselines?  If not, says so.  what: of the line.
+ * Is it at most so many baselines? If not, says so. what: of the line.
  */
 bool bench_within(const char *what, double cpu_sec, double baselines);
 

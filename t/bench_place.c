@@ -6,7 +6,7 @@
  *
  * One line per quantity and mix of applications: number of samples, median,
  * p99, maximum, by the clock and in CPU time, as others may use the machine;
- * then memory.  Exit 1 if a goal is missed: 64 MB in every mix; in the mix
+ * then memory. Exit 1 if a goal is missed: 64 MB in every mix; in the mix
  * "usual" a decision within 500 baselines (bench_baseline.h) and a submission within
  * half a one of CPU time at p99; in another mix a decision within so many times
  * the usual one's median (bench_big.h).

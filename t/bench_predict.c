@@ -1,10 +1,10 @@
 /*
  * What a prediction costs: one pair, and the matrix of a busy cluster, on one
- * core.  Made-up measurements of the sizes that occur: 40 levels, 60 bins.
+ * core. Made-up measurements of the sizes that occur: 40 levels, 60 bins.
  * The models take turns, so that a processor which is slow for a while is so
- * for all.  A predictor keeps what it computed for a program, as placement
+ * for all. A predictor keeps what it computed for a program, as placement
  * predicts the same programs many times; the first predictions show what it costs
- * without that.  Exit 1 if `cross` takes more baselines (bench_baseline.h) than it
+ * without that. Exit 1 if `cross` takes more baselines (bench_baseline.h) than it
  * may, or another model more times what `cross` takes.
  */
 #include <math.h>

@@ -5,7 +5,7 @@
  *   bench_simulate [MOST-JOBS [MOST-JOBS-WITH-ENFORCE]]
  *
  * One line for each: CPU time, time for a job, how the time grows with the
- * number of jobs, memory.  Exit 1 if a million jobs take more than five minutes
+ * number of jobs, memory. Exit 1 if a million jobs take more than five minutes
  * of CPU time without placement, or more than 1 GiB.
  */
 #include <math.h>

@@ -2,7 +2,7 @@
  * What job_submit costs on a large cluster: 10,000 nodes under 600 leaf
  * switches, 20,000 jobs of which 5,000 wait; the whole callback, with all that
  * it writes into the description, and lines of the log put together and thrown
- * away.  Every fourth submission excludes some nodes.
+ * away. Every fourth submission excludes some nodes.
  *
  *   bench_submit [decisions [submissions]]
  *
@@ -11,8 +11,8 @@
  * whose owner has changed that list eight times since the last one.
  *
  * And the thread's own work on what slurmctld tells: to look at it, to decide,
- * to work out what is to be written.  A second decision has nothing new to
- * write.  Exit 1 if that is not so, or all of it takes more than 64 MB, or in
+ * to work out what is to be written. A second decision has nothing new to
+ * write. Exit 1 if that is not so, or all of it takes more than 64 MB, or in
  * the usual mix a callback more than half a baseline (bench_baseline.h) of CPU time at
  * p99.
  */
@@ -175,7 +175,7 @@ static void make_snapshot(struct bench *b, const struct np_change *change,
 	bench_must(np_job_snapshot_make(&in, v, &err), &err);
 }
 
-/* One pass of the thread.  Returns how many updates it would send. */
+/* One pass of the thread. Returns how many updates it would send. */
 static size_t decide(struct bench *b, const struct spans *t, size_t i)
 {
 	const struct np_ctld_info *a = ctld_info();
@@ -375,7 +375,7 @@ static bool run(const struct bench_mix *m, size_t decisions, size_t submissions)
 	bench_report(m->name, "decide", spans.decide, decisions, 1e-3, "ms");
 	bench_report(m->name, "what to write", spans.write, decisions, 1e-3,
 		     "ms");
-	/* At the moment when there are two decisions, and a snapshot.  What the
+	/* At the moment when there are two decisions, and a snapshot. What the
 	   jobs themselves hold here is slurmctld's. */
 	bytes = (double)b.most - (double)before - (double)ctld_bytes();
 	printf("%-18s memory in use  %.1f MB\n", m->name, 1e-6 * bytes);

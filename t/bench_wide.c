@@ -4,7 +4,7 @@
  *
  *   bench_wide
  *
- * One line per layout.  Exit 1 if a goal is missed: more processes than
+ * One line per layout. Exit 1 if a goal is missed: more processes than
  * ProbeNodes allows, more than 50 ms of CPU time to plan, or a record of more
  * than 1 MB after a day's run whose every leaf has neighbours.
  */

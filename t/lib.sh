@@ -1,9 +1,9 @@
 # The integration tests' library; sourced by t/check and by every test.
 #
 # A suite is a file t/integration/NAME.sh with functions test_*, which run in the
-# order of the file, each in its own shell.  The name of the function says what a
-# user relies on; the first command that fails is the reason of a failure.  Suites
-# run on the cluster $NETPROF_CLUSTER.  A suite may set:
+# order of the file, each in its own shell. The name of the function says what a
+# user relies on; the first command that fails is the reason of a failure. Suites
+# run on the cluster $NETPROF_CLUSTER. A suite may set:
 #
 #	SUITE_CLUSTER=(--leaves 1 --standby)	# arguments of t/cluster up
 #	LIMIT_SEC=600				# for each test; 300 otherwise
@@ -52,7 +52,7 @@ inside() {
 }
 
 # Run a batch script from standard input as alice, print its output and return its
-# exit code, for an array the largest.  sbatch --wait polls only every few seconds.
+# exit code, for an array the largest. sbatch --wait polls only every few seconds.
 batch() { # OPTIONS of sbatch
 	# shellcheck disable=SC2016
 	inside sh -c '
@@ -64,7 +64,7 @@ batch() { # OPTIONS of sbatch
 		' - "$@"
 }
 
-# Slurm drops the output of tasks that end before srun has closed their input.  So tasks that
+# Slurm drops the output of tasks that end before srun has closed their input. So tasks that
 # only print something read it to its end before.
 # shellcheck disable=SC2034
 PRINT_HOST=(sh -c 'cat; hostname')
@@ -79,7 +79,7 @@ need_root() {
 	[ "$(id -u)" = 0 ] || fail "namespaces need root"
 }
 
-# wait_for [SECONDS] CMD...: return as soon as CMD succeeds; fail after SECONDS.  The
+# wait_for [SECONDS] CMD...: return as soon as CMD succeeds; fail after SECONDS. The
 # three minutes without SECONDS only end a test that would wait for ever: events that take
 # a second here may take many on a machine that is slow or busy.
 # CMD runs less often the longer it takes, because suites share the processors.
@@ -97,7 +97,7 @@ wait_for() {
 	done
 }
 
-# CMD...: it succeeds and prints nothing.  Commands of Slurm print nothing, too, when
+# CMD...: it succeeds and prints nothing. Commands of Slurm print nothing, too, when
 # slurmctld does not answer in time.
 prints_nothing() {
 	local out

@@ -1,5 +1,5 @@
 /*
- * Makes the run records of t/data/store: `make fixtures`.  Seeded, so that the
+ * Makes the run records of t/data/store: `make fixtures`. Seeded, so that the
  * same records come out; t/data/README says what they stand for.
  */
 #include <errno.h>

@@ -3,7 +3,7 @@
 #	bash t/packages.sh
 #
 # dpkg and rpm work on the machine's own root through an overlay in memory, so
-# that the machine is not changed.  Each test continues where the last one ended.
+# that the machine is not changed. Each test continues where the last one ended.
 # shellcheck shell=bash
 
 # shellcheck source=t/lib.sh
@@ -201,7 +201,7 @@ rpms() { # REVISION
 		sed 's|^\.|/build-packages|')
 }
 
-# Names of files.  Pages may be compressed, and Debian has its own place for licences.
+# Names of files. Pages may be compressed, and Debian has its own place for licences.
 names() { grep -v '/share/doc/\|/share/lintian\|/\.build-id' | sed 's/\.gz$//' | sort; }
 
 test_rpms_have_what_the_debs_have() {
@@ -276,7 +276,7 @@ test_rpms_are_installed_upgraded_and_removed() {
 test_rpms_have_no_errors_by_rpmlint() {
 	command -v rpmlint >/dev/null || skip "no rpmlint"
 	# The site states the packager and signs the packages, and no licence is
-	# stated.  rpmlint takes the section of netprof.conf.5 to be "conf".
+	# stated. rpmlint takes the section of netprof.conf.5 to be "conf".
 	# netprof-agent is static if musl is installed.
 	# shellcheck disable=SC2046
 	at rpmlint $(rpms 1) >"$TMPDIR/out" 2>&1 || :

@@ -47,7 +47,7 @@ struct np_graph_op {
 	/* number of the communicator, else 0; only equal ones match */
 	uint32_t context;
 	/*
-	 * Index within the rank; 0 if the rank has only one.  A graph has
+	 * Index within the rank; 0 if the rank has only one. A graph has
 	 * processors other than 0 or contexts other than 0, not both.
 	 */
 	uint16_t cpu;

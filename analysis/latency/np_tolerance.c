@@ -199,7 +199,7 @@ static struct np_cost reception_cost(const struct np_events *e, uint32_t recv)
 
 /*
  * Time from the post of a receive to its completion event, if its message is
- * there already.  An exclusive processor takes messages in as they arrive.
+ * there already. An exclusive processor takes messages in as they arrive.
  */
 static struct np_cost late_cost(const struct np_events *e, uint32_t recv)
 {

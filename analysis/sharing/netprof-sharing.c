@@ -116,7 +116,7 @@ static int connect_all(struct run *run)
 }
 
 /*
- * Whether the step has a process for each node of a scheme.  All processes find
+ * Whether the step has a process for each node of a scheme. All processes find
  * the same before any waits for another: those that wait for one that has ended
  * do so until their time is over.
  */

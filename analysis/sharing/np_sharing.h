@@ -184,7 +184,7 @@ struct np_ports {
 	uint32_t *n_of_in;  /* by receiving port */
 };
 
-/* Returns 0 or -ENOMEM with err.  Free with np_ports_free(). */
+/* Returns 0 or -ENOMEM with err. Free with np_ports_free(). */
 int np_ports_new(const struct np_comm *c, size_t n, struct np_ports *out,
 		 struct np_err *err);
 void np_ports_free(struct np_ports *p);

@@ -12,8 +12,8 @@ usage_error() {
 }
 
 # wait_until CMD...: poll until CMD succeeds; returns 1 after three minutes, because a
-# machine with several clusters may be slow.  Pauses need no process: nothing is ever
-# written to the descriptor, which is closed again, as daemons would inherit it.  It
+# machine with several clusters may be slow. Pauses need no process: nothing is ever
+# written to the descriptor, which is closed again, as daemons would inherit it. It
 # changes $!.
 wait_until() {
 	local end=$((${EPOCHREALTIME/./} + 180000000)) never=

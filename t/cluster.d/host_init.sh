@@ -44,7 +44,7 @@ done
 mount -t sysfs sysfs /sys
 hostname "${RUNDIR##*/}"
 # A processor that sleeps when it is idle answers a short message later than one that
-# has work, so programs would seem to speed up messages on other leaf switches.  Sites
+# has work, so programs would seem to speed up messages on other leaf switches. Sites
 # that care switch this off (tuned-adm profile network-latency), as the kernel does
 # while this file is open.
 if [ -d "$RUNDIR/cpuset" ] && [ -w /dev/cpu_dma_latency ]; then

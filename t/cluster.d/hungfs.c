@@ -1,6 +1,6 @@
 /*
  * A file system in user space that shows a directory and fails as file servers
- * do.  Speaks FUSE's protocol itself, with one thread.
+ * do. Speaks FUSE's protocol itself, with one thread.
  *
  *	hungfs REAL MOUNTPOINT STATE
  *

@@ -43,9 +43,9 @@ need_place() {
 	place_alive "$1" || die "$1 is down"
 }
 
-# The transport of Open MPI.  With its own TCP transport, programs of 5.0 crash in
+# The transport of Open MPI. With its own TCP transport, programs of 5.0 crash in
 # MPI_Init() when a message arrives before its communicator exists: 7 of 20 on a busy
-# machine, and none of 16 with UCX.  Without a home directory it only prints an error.
+# machine, and none of 16 with UCX. Without a home directory it only prints an error.
 pml() {
 	case $(HOME=/ mpirun --version 2>/dev/null | head -n 1) in
 	*" 5."*) echo ucx ;;
@@ -102,12 +102,12 @@ cmd_up() {
 }
 
 # Variables that make MPI programs use the shaped network and wait in the
-# kernel instead of spinning.  Open MPI would bind every node's first rank to
+# kernel instead of spinning. Open MPI would bind every node's first rank to
 # the same core, because the nodes do not know of each other; and with its put
 # protocol over TCP two ranks that exchange big messages get 19 or 10 Mbit/s
-# each way by chance, because its requests queue behind its own data.  A rank of 4.1
+# each way by chance, because its requests queue behind its own data. A rank of 4.1
 # that does not know of one of its connections polls for messages only every 10 ms
-# (3 of 10 runs of NetPIPE), unless it is set to poll each time.  A program
+# (3 of 10 runs of NetPIPE), unless it is set to poll each time. A program
 # built with a sanitizer would refuse to run with quiet_poll.so.
 environment() { # USER
 	local uid gid home

@@ -5,11 +5,11 @@
  *	late TAP DELAY_US	(as root, in the network namespace of the device)
  *
  * The caller makes TAP and has the device's ingress redirected to it; what is
- * written back to TAP the kernel takes as received there.  Not every kernel
+ * written back to TAP the kernel takes as received there. Not every kernel
  * has netem, and this one delays delivery alone: the sender is as fast as ever.
  *
  * A frame waits from when it is read, which is a wake-up of this process later
- * than it came; runs are compared with a delay of 0, which has the same.  The
+ * than it came; runs are compared with a delay of 0, which has the same. The
  * end of its wait is a wake-up as well, on an idle virtual processor 30 us
  * and more: so it is planned earlier by as much as the last ones were late.
  * Nothing is polled through, as the processors are those of the programs.

@@ -57,7 +57,7 @@ cmd_link() { # NODE MBIT|off: both ends of its cable
 	echo "$mbit" >"$RUNDIR/pid/$1.link"
 }
 
-# Starts node_exporter on every node, for its network.  All other metrics come from
+# Starts node_exporter on every node, for its network. All other metrics come from
 # its textfile collector, because node_exporter itself sees the whole machine.
 cmd_metrics() { # SECONDS between two samples
 	local p dir=$RUNDIR/metrics

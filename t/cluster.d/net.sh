@@ -1,12 +1,12 @@
-# The network of a cluster.  The management bridge, which is never shaped, is in the
-# host's namespace.  Each leaf switch is a namespace with a bridge, and "spine"
-# joins the leaves.  There are two bottlenecks:
+# The network of a cluster. The management bridge, which is never shaped, is in the
+# host's namespace. Each leaf switch is a namespace with a bridge, and "spine"
+# joins the leaves. There are two bottlenecks:
 #
 #   NIC     a token bucket at both ends of a node's cable
 #   fabric  every port of a leaf passes what it receives to one device, "fab",
 #           with one token bucket, which jobs on disjoint nodes share
 #
-# A non-blocking leaf has no fabric stage.  A second rail is the same once more,
+# A non-blocking leaf has no fabric stage. A second rail is the same once more,
 # with namespaces leaf0r1, ..., spiner1 and devices eth1.
 # shellcheck shell=bash
 
@@ -40,9 +40,9 @@ mgmt_mac() { # PLACE
 	esac
 }
 
-# Permanent neighbour entries for all places.  The kernel has one table of 1024
+# Permanent neighbour entries for all places. The kernel has one table of 1024
 # dynamic entries for all namespaces; 64 daemons that communicate with each other
-# overflow it, and messages between them then time out.  Permanent entries do not
+# overflow it, and messages between them then time out. Permanent entries do not
 # count.
 write_neighbours() {
 	local p i r

@@ -1,12 +1,12 @@
-# The half of t/cluster that runs on the machine.  It starts one process in
+# The half of t/cluster that runs on the machine. It starts one process in
 # namespaces of its own, the host of the cluster, and from then on works inside
-# these.  The whole cluster (processes, mounts, network) depends on that one
+# these. The whole cluster (processes, mounts, network) depends on that one
 # process: when it dies, by `down` or by kill -9, the kernel removes the rest.
 # On the machine only the files in RUNDIR are ever changed.
 # shellcheck shell=bash
 
 # Starting a cluster and removing another of the same name exclude each
-# other.  The lock is on a directory that always exists, so that no lock file is left.
+# other. The lock is on a directory that always exists, so that no lock file is left.
 lock() {
 	exec 9<"${BASE%/*}"
 	flock -w 300 9 || die "another t/cluster holds ${BASE%/*} for 300 s"
@@ -16,7 +16,7 @@ unlock() {
 	exec 9<&-
 }
 
-# Field 22 of stat; the name before it may contain spaces.  Fails if the process
+# Field 22 of stat; the name before it may contain spaces. Fails if the process
 # is dead, even if it has not been reaped yet.
 start_time() { # PID
 	local stat

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The first process of a place (a node or a controller).  Killing it is like
+# The first process of a place (a node or a controller). Killing it is like
 # pulling the plug: all processes of the place and its network disappear.
 set -eu
 RUNDIR=$1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # probed.sh N [FILE]: a program that ends once the probe of its node has sent about N
 # messages of 1 KiB, or no more for four seconds, as when its peer has ended; once FILE
-# exists; or after a minute.  Steps that are to be measured run it, because no length in
+# exists; or after a minute. Steps that are to be measured run it, because no length in
 # seconds suffices on every machine.
 set -eu
 

@@ -1,19 +1,19 @@
 /*
  * LD_PRELOAD for MPI programs on machines with fewer cores than ranks: after
  * a run of polls with a zero timeout that found nothing, one waits in the
- * kernel, for a bounded time, instead of returning at once.  A rank that waits
+ * kernel, for a bounded time, instead of returning at once. A rank that waits
  * for a message then leaves the core to others, and the network, not the
  * processor, decides how fast the program is.
  *
  * After such a wait the count starts anew: a program that calls MPI_Test
  * between pieces of work polls as often as one that waits, and would be held
- * up by each call.  32 and 1 ms, measured with Open MPI's four ranks on two
+ * up by each call. 32 and 1 ms, measured with Open MPI's four ranks on two
  * cores: lammps as fast as with any other choice, at 9 % of a core per rank
  * (13 % with 64); hpcc's random access, all MPI_Test, takes 1.0 s (2.8 s with
  * 12, 34 s if the count is kept, 0.5 s if nothing ever waits).
  *
  * A progress engine may poll several sources in turn, and what arrives on
- * another one than that which waits is late by at most the bound.  Counters
+ * another one than that which waits is late by at most the bound. Counters
  * are per thread, so that a busy thread does not keep an idle one spinning.
  */
 #include <dlfcn.h>

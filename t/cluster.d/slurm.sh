@@ -105,7 +105,7 @@ topology_plugin() {
 }
 
 # NETPROF_MESSAGE_TIMEOUT has other seconds than the 10 that Slurm waits for an answer, which
-# may take longer on a busy machine.  Where daemons are to be lost, what waits for them would
+# may take longer on a busy machine. Where daemons are to be lost, what waits for them would
 # take longer, too.
 message_timeout() {
 	[ -z "$MESSAGE_TIMEOUT" ] || [ -n "$STANDBY$ACCOUNTING" ] ||
@@ -209,7 +209,7 @@ database() { # OPTION
 # 2 to 4 % of the starts here: a step daemon that temporarily acts as the user
 # cannot check a credential made for root ("Connection reject", the job hangs),
 # and with the ring fence a rank can get a message while still in MPI_Init.
-# Through slurmd, with the tree fence, neither was observed.  But with either of
+# Through slurmd, with the tree fence, neither was observed. But with either of
 # these settings an MPI program hangs in a step that does not include the first nodes
 # of its job (PMIx_Get of a remote rank): start such programs as jobs of their own,
 # or with SLURM_PMIX_DIRECT_CONN=true and SLURM_PMIX_FENCE=mixed.
@@ -308,7 +308,7 @@ log_of() { # PLACE
 
 # With --own-cpus each node of a leaf has its own share of the processors, the same
 # share on every leaf: programs on the first and on the last nodes of a leaf then
-# share only the network, and so do two of them on two leaves.  A cpuset holds
+# share only the network, and so do two of them on two leaves. A cpuset holds
 # the node's processes, because programs can change their affinity.
 make_cpusets() {
 	local top=$RUNDIR/cpuset/netprof-$NAME i n cpus

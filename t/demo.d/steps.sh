@@ -73,7 +73,7 @@ launcher() {
 	fi
 }
 
-# NAME COMMAND: a job of a whole leaf that runs it on half of it.  One at a time, so that
+# NAME COMMAND: a job of a whole leaf that runs it on half of it. One at a time, so that
 # each profile is of one program.
 job_script() {
 	t/cluster run -- bash -c "cd && cat >$1.sh" <<-END
@@ -109,7 +109,7 @@ show_profiles() {
 }
 
 # In one job of a whole leaf: couette on half of it, alone, and again while melt
-# runs on the other half.  Prints the two run times.  Steps that leave out the first
+# runs on the other half. Prints the two run times. Steps that leave out the first
 # nodes of their job need the settings of PMIx (t/cluster.d/slurm.sh).
 prove_script() {
 	local couette melt
@@ -155,7 +155,7 @@ prove() {
 			printf "  measured  %+.0f %%\n", 100 * (sec[2] / sec[1] - 1)
 		}' || echo "it could not be measured here"
 	echo "(From three levels and one run of each; netprof validate does this for whole"
-	echo "lists of programs, and netprof calibrate measures eight levels.  If this"
+	echo "lists of programs, and netprof calibrate measures eight levels. If this"
 	echo "machine does other work, its effect on run times may be larger.)"
 }
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A target: libFuzzer or main.c calls it with any bytes.  Returns 0. */
+/* A target: libFuzzer or main.c calls it with any bytes. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * libFuzzer target: `make fuzz`.  Whatever sacct prints, or whatever users
+ * libFuzzer target: `make fuzz`. Whatever sacct prints, or whatever users
  * called their jobs, it is refused with a line or taken; what is taken can be
- * compared, laid next to its neighbours and blamed.  The same text as a file of
+ * compared, laid next to its neighbours and blamed. The same text as a file of
  * rails is refused with a line or taken, each line with all of its fields.
  */
 #include <string.h>

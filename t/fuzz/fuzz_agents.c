@@ -1,10 +1,10 @@
 /*
  * What anybody can send to the collector's port, and what may stand in the
- * user's environment in place of srun's invitation.  A socket without a
+ * user's environment in place of srun's invitation. A socket without a
  * network stands for the port, as the collector does not look at addresses.
  *
- * Bytes are what one of the connections says.  0x80 to 0x83 choose which: two
- * are agents that were dispatched, one waits, one has not authenticated.  0x84
+ * Bytes are what one of the connections says. 0x80 to 0x83 choose which: two
+ * are agents that were dispatched, one waits, one has not authenticated. 0x84
  * to 0x86 are the collector's own doings; at 0x87 the one that speaks goes.
  */
 #include <stdbool.h>

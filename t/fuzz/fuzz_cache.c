@@ -2,7 +2,7 @@
  * A damaged file of what a reader keeps of the store: what is found in it, what
  * that unpacks to, and what is left of it when another result is kept.
  *
- * Bytes are the file.  What it was made by and its sum are put right, as hardly
+ * Bytes are the file. What it was made by and its sum are put right, as hardly
  * a mutation would do.
  */
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
- * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of measured
+ * libFuzzer target: `make fuzz`. Whatever the bytes, the reader of measured
  * pairs refuses them with a line or takes them; what it takes can be predicted
- * from, or is refused with a line then.  The reader of calibrations likewise.
+ * from, or is refused with a line then. The reader of calibrations likewise.
  */
 
 #include "fuzz/fuzz.h"

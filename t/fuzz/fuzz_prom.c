@@ -1,5 +1,5 @@
 /*
- * libFuzzer target: `make fuzz`.  Whatever a metrics server answers, it is
+ * libFuzzer target: `make fuzz`. Whatever a metrics server answers, it is
  * refused with a line, or leaves a finite value or none for each node and step.
  */
 #include <math.h>

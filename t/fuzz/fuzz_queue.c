@@ -1,5 +1,5 @@
 /*
- * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of job logs
+ * libFuzzer target: `make fuzz`. Whatever the bytes, the reader of job logs
  * refuses them with a line or takes them; the jobs it takes are in order and
  * can be replayed.
  */

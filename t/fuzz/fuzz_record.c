@@ -1,5 +1,5 @@
 /*
- * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of run records
+ * libFuzzer target: `make fuzz`. Whatever the bytes, the reader of run records
  * refuses them with a line or takes them; what it takes can be written, read
  * again, and is then written the same, and is evidence whose numbers are finite.
  */

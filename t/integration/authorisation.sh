@@ -12,7 +12,7 @@ here() {
 	NETPROF_CONF=$CONF "$BUILD/netprof" "$@"
 }
 
-# Replace the line that authorises all users for all names.  All profiles are read again, so
+# Replace the line that authorises all users for all names. All profiles are read again, so
 # that those given before are known.
 rules() { # LINE...
 	configure Claim= "$@"
@@ -33,7 +33,7 @@ denial_is_reported() { # WHY
 }
 
 # Alice has four one-node jobs, one on each leaf, with the name of a published
-# application that loads the network.  Does bob's halo, which fft would slow, start
+# application that loads the network. Does bob's halo, which fft would slow, start
 # at once?
 bob_submits() {
 	full_of_ffts

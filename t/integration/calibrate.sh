@@ -2,7 +2,7 @@
 # and flagged runs with measurement intervals under its levels.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-# The halves of a leaf have their own processors.  Otherwise, on a machine with other
+# The halves of a leaf have their own processors. Otherwise, on a machine with other
 # work, one half would delay the other through the processors.
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 8 --nonblocking-leaf --own-cpus
 	--netprof "$BUILD")
@@ -98,7 +98,7 @@ test_ctrl_c_ends_it_with_a_message_and_keeps_the_measurements() {
 	wait_for no_steps
 }
 
-# Continues the previous test.  With nodes of both leaves uplinks are measured, too.
+# Continues the previous test. With nodes of both leaves uplinks are measured, too.
 test_a_killed_calibration_continues_and_its_result_is_complete() {
 	local before
 
@@ -154,7 +154,7 @@ no_steps() {
 	prints_nothing inside squeue -h
 }
 
-# Disjoint nodes slow each other through the shared fabric.  Up to three times, as each pair
+# Disjoint nodes slow each other through the shared fabric. Up to three times, as each pair
 # is measured once, and the machine may have other work.
 test_a_shared_leaf_slows_levels_and_a_strong_level_does_so_more_than_a_mild_one() {
 	local _
@@ -253,8 +253,8 @@ test_the_next_run_continues_and_may_be_killed_in_an_interval() {
 		any(.blocks[]; .level != null and .rate > 0))'
 }
 
-# The program ends while its first level runs, which then ends, too.  It is traced,
-# so that the record has its MPI calls as well as its bytes.  Up to three times, as its
+# The program ends while its first level runs, which then ends, too. It is traced,
+# so that the record has its MPI calls as well as its bytes. Up to three times, as its
 # ranks may end later where others use the processors, and it has more intervals then.
 test_a_program_that_ends_early_has_no_curve_yet() {
 	local i

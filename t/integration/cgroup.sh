@@ -19,8 +19,8 @@ test_the_record_of_a_run_that_ends_with_its_script_is_saved() {
 }
 
 # SHELL-COMMANDS print the ms of a step or job with the option $flag, here of unflagged
-# and flagged ones in turn, each two at the same time.  If Slurm finds a process of
-# netprof in a step's cgroup, it checks again after 1 s.  Other programs delay steps, too, but
+# and flagged ones in turn, each two at the same time. If Slurm finds a process of
+# netprof in a step's cgroup, it checks again after 1 s. Other programs delay steps, too, but
 # both kinds alike: up to three times, until at most one more of the flagged ones is late than
 # of the others.
 none_is_late() { # OPTION OPTION SHELL-COMMANDS
@@ -56,8 +56,8 @@ test_no_job_ends_later() {
 		echo \$(((\$(date +%s%N) - \$(cat end.\$id)) / 1000000))"
 }
 
-# NAME: does a step succeed that allocates so many KiB?  It keeps these for KEEP_SEC, or
-# until the file NAME.over exists.  It spends SEC, if not 0, on those from 40 to 52 MiB, once
+# NAME: does a step succeed that allocates so many KiB? It keeps these for KEEP_SEC, or
+# until the file NAME.over exists. It spends SEC, if not 0, on those from 40 to 52 MiB, once
 # the probes have sent some messages, and goes on when its node has none: the agent leaves at
 # 48 of 64 MiB.
 takes() { # NAME KIB SEC KEEP_SEC OPTION...
@@ -120,8 +120,8 @@ test_a_step_keeps_the_memory_that_it_asked_for() {
 		.leaves[0].latency.n > 2)'
 }
 
-# The collector runs on the host of srun and uses the script's share of the job's memory.  The log
-# has one line for each step.  If the probe on this node leaves before the collector has
+# The collector runs on the host of srun and uses the script's share of the job's memory. The log
+# has one line for each step. If the probe on this node leaves before the collector has
 # noticed, the line is about the probe.
 test_a_script_keeps_the_memory_that_the_job_asked_for() {
 	script tight.sh 'srun bash -c "until [ -e tight.over ]; do sleep 0.1; done" &' \

@@ -1,4 +1,4 @@
-# The command netprof on a store of fixtures.  Needs no cluster; also runs alone:
+# The command netprof on a store of fixtures. Needs no cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli.sh
 # shellcheck shell=bash
@@ -1499,7 +1499,7 @@ test_a_wait_that_only_the_policy_causes_is_in_seconds() {
 		[.wait_change_share.value, .wait_change_sec]' "$S/out")" "[null,50]"
 }
 
-# b's only job was submitted after two of a's that wait.  A period has 300 s.
+# b's only job was submitted after two of a's that wait. A period has 300 s.
 test_a_replay_with_fair_share_prefers_users_who_used_less() {
 	local order
 	setup
@@ -1516,7 +1516,7 @@ test_a_replay_with_fair_share_prefers_users_who_used_less() {
 	equal "usage that is forgotten at once" "$(starts --order=fairshare --half-life=1)" "1 2 3 4"
 }
 
-# a1 and a2 are in account A, b is in B.  SHARES of A and B; the order of the starts.
+# a1 and a2 are in account A, b is in B. SHARES of A and B; the order of the starts.
 starts_with_shares() { # SHARES SHARES
 	printf '%s\n' 'Account|User|RawShares|NormShares' 'root|||' ' root|root|1|' \
 		" A||$1|" '  A|a1|1|' '  A|a2|1|' " B||$2|" '  B|b|1|' >"$S/sshare"

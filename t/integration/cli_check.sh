@@ -1,4 +1,4 @@
-# netprof check and release.  Needs no cluster; also runs alone:
+# netprof check and release. Needs no cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_check.sh
 # shellcheck shell=bash

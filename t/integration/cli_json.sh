@@ -23,7 +23,7 @@ def whole:
 '
 
 # Validates with the keywords of JSON Schema that these schemas use, and reports any
-# other keyword.  Prints each violation on one line.
+# other keyword. Prints each violation on one line.
 # shellcheck disable=SC2016
 FITS=$WHOLE'
 def kind: if type == "number" and . == floor then "integer" else type end;

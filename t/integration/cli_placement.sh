@@ -1,4 +1,4 @@
-# Commands about placement.  Needs no cluster; also runs alone:
+# Commands about placement. Needs no cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_placement.sh
 # shellcheck shell=bash

@@ -1,4 +1,4 @@
-# Metrics, comparisons and reports.  Needs no
+# Metrics, comparisons and reports. Needs no
 # cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_report.sh

@@ -1,4 +1,4 @@
-# Which records netprof reads, and from which users.  Needs no cluster; also runs alone:
+# Which records netprof reads, and from which users. Needs no cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_store.sh
 # shellcheck shell=bash

@@ -1,4 +1,4 @@
-# Flagged steps whose tasks run in containers.  The cluster is the suite's own, because
+# Flagged steps whose tasks run in containers. The cluster is the suite's own, because
 # its tests count the records of an application and fill the user's home directory.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
@@ -28,7 +28,7 @@ make_box() {
 	alice "$BOX true" 2>/dev/null || skip "no namespaces of a user's own"
 }
 
-# What a program prints on both streams, which it does not if a loader complains.  It runs
+# What a program prints on both streams, which it does not if a loader complains. It runs
 # until the file .over exists in its root directory.
 make_program() {
 	# shellcheck disable=SC2016

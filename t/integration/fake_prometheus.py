@@ -4,7 +4,7 @@
 	fake_prometheus.py TABLE PORT-FILE [MODE]
 
 TABLE has rows "METRIC NODE FROM TO VALUE": from FROM to TO (seconds since 1970)
-a counter grows by VALUE per second, or a gauge has that value.  A query counts
+a counter grows by VALUE per second, or a gauge has that value. A query counts
 as the sum of all metrics of the table that it names, averaged over its window.
 The port that was chosen goes into PORT-FILE.  MODE is what is wrong with the
 server: html, error, refuse, huge, hang, token (it wants "Bearer secret"),

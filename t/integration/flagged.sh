@@ -24,7 +24,7 @@ test_concurrent_steps_are_measured_each_on_its_own_nodes() {
 }
 
 # Neighbours are looked for three seconds after the start, and at the end: slurmctld counts
-# that all jobs are asked for.  The second step begins when the first runs, which ends when
+# that all jobs are asked for. The second step begins when the first runs, which ends when
 # both have looked; it ends when the collector of the first has ended, which looks for the
 # last time after srun.
 test_a_concurrent_step_on_the_leaf_is_recorded_as_a_neighbour() {
@@ -302,7 +302,7 @@ test_output_and_exit_code_do_not_change() {
 	expect fails 'length == 1 and .[0].exit_code == 5'
 }
 
-# Up to four times, as other programs delay steps, too.  From the second time on 0.1 s of
+# Up to four times, as other programs delay steps, too. From the second time on 0.1 s of
 # processor time is timed in turn with the steps, and the limit grows as that takes longer.
 test_a_flagged_step_waits_at_most_300_ms_longer() {
 	local ms extra limit i
@@ -345,7 +345,7 @@ test_nodes_are_free_at_once_after_very_short_steps() {
 	wait_for 30 all_idle
 }
 
-# The second step is too short for a record, except on a loaded machine.  Quiet, because srun
+# The second step is too short for a record, except on a loaded machine. Quiet, because srun
 # says so where slurmctld does not know yet that the first one has ended.
 test_no_step_of_netprof_is_visible_and_steps_keep_their_numbers() {
 	local out
@@ -390,7 +390,7 @@ no_probe_runs() { # NODE
 	! inside --user root --on "$1" -- pgrep 'netprof-(agent|impactb)' >/dev/null
 }
 
-# As Slurm kills them if it tracks processes by cgroup: on all nodes at once.  Up to three
+# As Slurm kills them if it tracks processes by cgroup: on all nodes at once. Up to three
 # times, as probes that ended three seconds before the step, as on a busy machine, were lost.
 test_probes_that_are_killed_as_the_step_ends_were_complete() {
 	local i
@@ -575,7 +575,7 @@ test_a_level_runs_on_idle_nodes_of_the_allocation_where_there_are_some() {
 		.level.nodes == "n[2-3]" and .level.beside_round_sec.n > 5'
 }
 
-# Like Apptainer, Podman and enroot: other files, in namespaces of the user.  Probes
+# Like Apptainer, Podman and enroot: other files, in namespaces of the user. Probes
 # run outside, and no file of netprof is inside.
 test_a_step_in_a_container_prints_what_it_prints_without_netprof() {
 	local run how n=0 pids=() pid

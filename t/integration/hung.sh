@@ -1,4 +1,4 @@
-# File servers that hang or refuse.  Flagged jobs behave like unflagged ones, and
+# File servers that hang or refuse. Flagged jobs behave like unflagged ones, and
 # records that could not be written are written when the server answers again.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
@@ -20,7 +20,7 @@ before_each() {
 	trap restore EXIT
 }
 
-# Shells that are started before home hangs and wait to submit.  Each prints a line
+# Shells that are started before home hangs and wait to submit. Each prints a line
 # "LABEL CODE BEGIN END", and for a script the state and restarts of its job.
 SHELLS=()
 start_shell() { # COMMAND
@@ -74,7 +74,7 @@ start_jobs() { # APP
 }
 
 # WHAT [N]: check the started jobs of 3 kinds, or N, and print a table row for each
-# flagged one and the unflagged one of its kind; LATE has the kinds whose times differ.  No
+# flagged one and the unflagged one of its kind; LATE has the kinds whose times differ. No
 # node keeps processes of them.
 as_unflagged() {
 	local rc=0
@@ -116,7 +116,7 @@ as_unflagged() {
 
 # COMMAND...: run it once more, and then again, if as_unflagged or wait_for_records finds
 # jobs that are late: one of several that start at once may be late by itself on a busy
-# machine.  None of a kind is in time where netprof holds it up.
+# machine. None of a kind is in time where netprof holds it up.
 not_late() {
 	local turn kind all=() LATE=()
 	for turn in 1 2 3; do
@@ -140,7 +140,7 @@ kept() { # APP RECORDS [JQ]
 		jq -es "length == $2 and all(${3-.state == \"complete\"})" >/dev/null
 }
 
-# APP RECORDS: wait for them.  A step whose probes began too late on a busy machine to be
+# APP RECORDS: wait for them. A step whose probes began too late on a busy machine to be
 # measured counts as late.
 wait_for_records() {
 	wait_for kept "$@" '.state != "running"'
@@ -197,7 +197,7 @@ mpi_program() { # NAME LINE...: compile it into the shared directory
 		mpicc.openmpi -x c -o "$(shared)/$1" -
 }
 
-# Programs of 4 s that make few MPI calls, and as many as they can.  Each traced rank
+# Programs of 4 s that make few MPI calls, and as many as they can. Each traced rank
 # writes a byte when its trace has begun.
 build_traced() {
 	mpi_program calls '#include <stdio.h>' '#include <stdlib.h>' \
@@ -223,7 +223,7 @@ whole_trace() { # DIRECTORY
 	jq -e '.[0] == 2 and .[1] == 0 and .[2] > 50' "$TMPDIR/trace"
 }
 
-# The server is lost in mid-run: programs end as untraced ones do.  The trace of
+# The server is lost in mid-run: programs end as untraced ones do. The trace of
 # one that made few calls is written when the server answers again.
 traced_to_store() {
 	local calls
@@ -397,7 +397,7 @@ all_loaded() { # FILE to which each of the four processes writes a byte
 	[ "$(wc -c <"$1")" = 4 ]
 }
 
-# A program has loaded it, and we want to know which MPI it is.  The program itself needs
+# A program has loaded it, and we want to know which MPI it is. The program itself needs
 # the server no more: the library is locked in memory, nothing in it is called or looked
 # up later, and no other process of its node loads it, which would discard the pages of
 # a file system with direct I/O.

@@ -11,7 +11,7 @@ processes_in() { # PID-NAMESPACES...
 	done
 }
 
-# Of lines "NAMESPACE PID" those of processes that started before TICKS.  The kernel
+# Of lines "NAMESPACE PID" those of processes that started before TICKS. The kernel
 # gives the number of a namespace that has gone to the next new one, which may be
 # another cluster's.
 older_than() { # TICKS
@@ -150,7 +150,7 @@ start_shells() { # NUMBER
 	done
 }
 
-# Or as long as 5,000 shells take to start, on a machine that is slower or busy.  Up to three
+# Or as long as 5,000 shells take to start, on a machine that is slower or busy. Up to three
 # times, as other suites begin and end in between.
 test_up_takes_less_than_10_seconds() {
 	local _ sec shells

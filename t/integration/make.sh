@@ -1,4 +1,4 @@
-# Requirements of `make`.  Needs no cluster; also runs alone:
+# Requirements of `make`. Needs no cluster; also runs alone:
 #
 #	[BUILD=build] bash t/integration/make.sh
 # shellcheck shell=bash

@@ -128,7 +128,7 @@ test_results_that_cannot_be_written_are_an_error() {
 }
 
 # Two pairs of nodes share the switch of 30 Mbit/s, so that both take 4/3
-# of their time alone; on the non-blocking leaf they share nothing.  Three times, or up to
+# of their time alone; on the non-blocking leaf they share nothing. Three times, or up to
 # nine, as other programs add to times.
 test_transfers_have_the_penalties_of_what_they_share() {
 	local i
@@ -167,9 +167,9 @@ test_a_wrong_scheme_is_refused_before_anything_is_sent() {
 	local before
 
 	needs_pmix
-	# LINE: the only message of each process.  Slurm prints messages of its own
-	# if processes end before all have started.  It kills none (-K0) when the first one has
-	# failed, because srun may then end before their messages arrive.  Up to three times,
+	# LINE: the only message of each process. Slurm prints messages of its own
+	# if processes end before all have started. It kills none (-K0) when the first one has
+	# failed, because srun may then end before their messages arrive. Up to three times,
 	# as nodes may send requests of ARP meanwhile.
 	refused() {
 		local _
@@ -205,7 +205,7 @@ lammps() { # NODES
 	inside srun -N2 -n2 -w "$1" --mpi=pmix lmp -in melt.in -log none
 }
 
-# In both cases the same two cores do all the work: only the switch differs.  Up to
+# In both cases the same two cores do all the work: only the switch differs. Up to
 # three times, as other programs disturb them.
 test_programs_slow_each_other_on_one_leaf_and_not_on_two() {
 	local one two _

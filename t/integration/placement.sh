@@ -149,7 +149,7 @@ test_the_users_begin_time_is_kept() {
 	wait_for own_begin "$b" "$soon"
 }
 
-# About as soon as a job that Slurm itself starts then.  Up to three times, as other programs
+# About as soon as a job that Slurm itself starts then. Up to three times, as other programs
 # delay decisions, too.
 test_a_held_job_starts_as_soon_as_there_is_room() {
 	local _ late
@@ -250,7 +250,7 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 		AvailableFeatures= ActiveFeatures= >/dev/null
 }
 
-# Slurm refuses it if it is held.  Not a step, whose line in the user's log would make the
+# Slurm refuses it if it is held. Not a step, whose line in the user's log would make the
 # user's directory in the store.
 test_a_job_that_must_start_at_once_is_not_held() {
 	full_of_ffts
@@ -292,7 +292,7 @@ test_no_option_of_a_job_makes_it_impossible_to_start() {
 }
 
 # PARTITION [OPTIONS]: submit an fft that stays pending there, its id in PENDING, and
-# print what the log says about it without the parts that vary.  Submits another one if
+# print what the log says about it without the parts that vary. Submits another one if
 # the log only says that a decision was being made.
 saying() {
 	local text

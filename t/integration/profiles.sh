@@ -6,7 +6,7 @@
 LMP=/usr/share/lammps/examples
 
 # On a sleeping node half of the latencies come from a processor waking up.
-# The leaves are measured at the same time.  A node sleeps longer if its probe starts late.
+# The leaves are measured at the same time. A node sleeps longer if its probe starts late.
 test_a_program_that_sleeps_is_never_moderate_or_heavy() {
 	local sec
 	rm -rf "${ALICE:?}/idle"
@@ -74,9 +74,9 @@ test_netpipe_is_neither_idle_nor_saturated() {
 	use_is netpipe 'light|moderate|heavy'
 }
 
-# Two copies that do not communicate.  The nodes share few real processors, and the
+# Two copies that do not communicate. The nodes share few real processors, and the
 # probes must get one when they wake, as with a program that leaves one free on each
-# node: therefore the copies share the first.  If the machine has other work, probes
+# node: therefore the copies share the first. If the machine has other work, probes
 # are delayed anyway: then latencies and byte counters contradict each other, and the
 # verdict says so.
 test_lammps_without_communication_is_light_or_its_delays_are_reported() {

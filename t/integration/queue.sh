@@ -126,7 +126,7 @@ test_a_dependent_job_starts_after_the_array_that_it_waits_for() {
 }
 
 # The job with the largest nice value has the lowest priority, although it was submitted
-# second.  Up to three queues, as other programs delay Slurm, too.
+# second. Up to three queues, as other programs delay Slurm, too.
 test_a_replay_starts_jobs_in_the_order_and_about_when_slurm_did() {
 	local jobs
 	for jobs in 50 75; do
@@ -156,7 +156,7 @@ starts_like_slurm() {
 }
 
 # Jobs of two nodes, of which the second sends BYTES to the first over the shaped
-# network, on each of so many connections; 0: until it is cancelled.  The file "sending"
+# network, on each of so many connections; 0: until it is cancelled. The file "sending"
 # exists once all are connected.
 transfer_script() { # BYTES [CONNECTIONS]
 	cat <<-END
@@ -193,7 +193,7 @@ run_tasks() {
 
 # Five runs on each leaf of an application that fills a cable of 20 Mbit/s, on one
 # leaf together with one that does so, too, over four connections, so that it gets a
-# fifth; on the other with one that sleeps.  The leaves carry 20 Mbit/s.
+# fifth; on the other with one that sleeps. The leaves carry 20 Mbit/s.
 run_transfers() { # RUNS in accounting afterwards
 	inside --user bob -- bash -c 'cat >loud.sh; rm -f sending
 		sbatch -Q -N2 -w n[6-7] --exclusive -t 60 -o /dev/null -J loud loud.sh
@@ -214,8 +214,8 @@ run_transfers() { # RUNS in accounting afterwards
 	wait_for ended_in_accounting $(($1 / 5)) --name=loud,harmless
 }
 
-# Neither of the two was measured.  The truth is the difference of the run times on the
-# two leaves.  Up to three times as many runs, as other programs delay some, too.
+# Neither of the two was measured. The truth is the difference of the run times on the
+# two leaves. Up to three times as many runs, as other programs delay some, too.
 test_blame_names_the_pair_that_costs_time_and_no_other() {
 	local runs
 	run_tasks

@@ -100,7 +100,7 @@ test_a_damaged_file_of_rails_is_noted_and_harms_nothing() {
 		(.[0] | contains("rails.conf:5: missing key: Leaf")))'
 }
 
-# APP LEVEL COMMAND: a program on two nodes of a leaf, and a level on its other two.  The
+# APP LEVEL COMMAND: a program on two nodes of a leaf, and a level on its other two. The
 # first node is $FIRST, or n0.
 beside_level() {
 	local at=${FIRST:-0}
@@ -115,7 +115,7 @@ rounds_on() {
 }
 
 # Two tasks send each other 16 MB over the device that is named: it takes longer if the
-# network is slower.  At 40 Mbit/s these take more than three seconds, and most of the time
+# network is slower. At 40 Mbit/s these take more than three seconds, and most of the time
 # of a run even where srun and python start slowly.
 exchange_program() {
 	script exchange 'exec python3 - "$1" <<EOF' \
@@ -196,7 +196,7 @@ slow_each_other() {
 		"$TMPDIR/together" >/dev/null
 }
 
-# Levels on all rails, as without a name after "@", and a calibration on one of them.  What is
+# Levels on all rails, as without a name after "@", and a calibration on one of them. What is
 # predicted rests on single runs, so there are new ones, twice at most, if that shows nothing.
 test_programs_on_different_rails_are_not_predicted_to_slow_each_other() {
 	local app level _
@@ -279,7 +279,7 @@ test_placement_keeps_programs_apart_on_each_rail_that_both_load() {
 		'["leaf0+leaf0r1","leaf0+leaf1r1","leaf1+leaf0r1","leaf1+leaf1r1"]'
 }
 
-# JOB: what is said of it is in $TMPDIR/why.  A job has its exclusions before the file of the
+# JOB: what is said of it is in $TMPDIR/why. A job has its exclusions before the file of the
 # decision that includes it is written.
 explains() {
 	inside netprof explain "$1" >"$TMPDIR/why" 2>&1

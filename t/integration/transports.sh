@@ -1,5 +1,5 @@
 # Probes, levels and transfers over UCX and over libfabric: over a provider with
-# wait descriptors, tcp;ofi_rxm, and over one without, udp;ofi_rxd.  Runs that are
+# wait descriptors, tcp;ofi_rxm, and over one without, udp;ofi_rxd. Runs that are
 # compared run at the same time.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
@@ -120,7 +120,7 @@ are_the_same() {
 		"$(ratio "$(cpu $TCP)" "$(cpu $UCX)")" 0.2 5
 }
 
-# The provider "net" says that there is work whenever it is asked.  Up to three times, as
+# The provider "net" says that there is work whenever it is asked. Up to three times, as
 # above.
 test_a_probe_sleeps_even_if_its_provider_never_lets_it() {
 	local _
@@ -235,7 +235,7 @@ test_a_missing_provider_is_reported_in_one_line() {
 		"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 }
 
-# Over libfabric a dead peer is noticed only by its silence.  One process runs until it is killed,
+# Over libfabric a dead peer is noticed only by its silence. One process runs until it is killed,
 # the other until it gets a signal, or for four minutes if this test fails.
 test_a_dead_peer_does_not_end_the_others_over_libfabric() {
 	local srun n
@@ -295,7 +295,7 @@ test_latencies_that_do_not_tell_leaf_switches_apart_blame_no_node() {
 	equal "topology.conf" "$(cat "$TMPDIR/found")" ""
 }
 
-# All parts, with short measurements.  The part of the topology fails if latencies
+# All parts, with short measurements. The part of the topology fails if latencies
 # contradict Slurm's, which depends on other work of the machine, too.
 test_check_fabric_writes_one_file_without_the_users_name() {
 	local part

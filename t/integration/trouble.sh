@@ -32,7 +32,7 @@ three_as_promised() {
 }
 
 # slurmctld saves jobs some seconds after they change, and loses unsaved ones on
-# kill -9.  Once this last job is saved, all are.
+# kill -9. Once this last job is saved, all are.
 all_saved() {
 	local stamp=stamp-$EPOCHREALTIME
 
@@ -349,8 +349,8 @@ test_an_error_in_netprof_conf_is_reported_and_its_correction_is_used() {
 	three_as_promised
 }
 
-# A cluster with a standby controller.  Each RPC to the address of a dead controller, which does
-# not refuse connections, takes as long as the standby waits for an answer.  Commands wait
+# A cluster with a standby controller. Each RPC to the address of a dead controller, which does
+# not refuse connections, takes as long as the standby waits for an answer. Commands wait
 # longer, until lose_controller.
 with_standby() {
 	echo MessageTimeout=3 >"$TMPDIR/slurm.conf"
@@ -431,7 +431,7 @@ test_jobs_are_placed_with_accounting_and_when_it_has_stopped() {
 	never_met 2 "${JOBS[@]}"
 }
 
-# The first two jobs have leaves, the third has none.  COMMENT: text before the
+# The first two jobs have leaves, the third has none. COMMENT: text before the
 # second's annotation.
 are_settled() { # COMMENT
 	kept_apart "${JOBS[0]}" n3 && is_held "${JOBS[2]}" &&

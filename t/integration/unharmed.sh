@@ -146,7 +146,7 @@ test_socket_names_taken_by_another_user_are_reported() {
 	wait
 }
 
-# The saver of a login host ends with its last connection.  A client that connects just then is
+# The saver of a login host ends with its last connection. A client that connects just then is
 # refused, and starts another saver, or gets its reply.
 test_a_saver_that_ends_loses_no_request() {
 	inside -- perl -MSocket -e '
@@ -286,7 +286,7 @@ ms_to_end() {
 		echo \$(((\$(date +%s%N) - s) / 1000000))"
 }
 
-# A stopped collector keeps its files open; srun does not wait for it.  Up to three times,
+# A stopped collector keeps its files open; srun does not wait for it. Up to three times,
 # as other programs delay steps, too.
 test_a_stopped_collector() {
 	local plain still _
@@ -345,7 +345,7 @@ test_scancel() {
 	was_measured "cancel$i"
 }
 
-# Slurm's limits are whole minutes, but the end of a job can be made earlier.  Up to three
+# Slurm's limits are whole minutes, but the end of a job can be made earlier. Up to three
 # times, as above.
 test_time_limit() {
 	local i

@@ -29,7 +29,7 @@ test_wide_flagged_steps_end_like_unflagged_ones() {
 	wait_for none_completes
 	[ -z "$(width_nodes)" ] || fail "$(width_nodes)"
 	# Ten seconds: the maximum of unflagged steps on a busy machine; twice theirs if those
-	# of today take long.  What a step leaves behind keeps its nodes for a minute.
+	# of today take long. What a step leaves behind keeps its nodes for a minute.
 	bad=$(awk 'NR == FNR { how[$7] = $4; next }
 		how[$1] == "-" { plain = $2 > plain ? $2 : plain; next }
 		{ late[$1] = $2 }
@@ -75,7 +75,7 @@ is_excess() { # F U PAIRS
 }
 
 # Slurm itself keeps one in eight of such jobs, flagged or not, for a minute or more
-# (doc/developer/carrier.md).  Therefore a flagged job and one that is not begin at once, on
+# (doc/developer/carrier.md). Therefore a flagged job and one that is not begin at once, on
 # half of the nodes each, and are cancelled at the same time.
 test_jobs_cancelled_as_their_steps_begin_end_as_unflagged_ones() {
 	local i turn turns=10 job nodes how flagged=0 others=0

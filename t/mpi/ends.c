@@ -1,6 +1,6 @@
 /*
  * A program of one rank that ends, or treats its process, in a way of its own:
- * ends WAY.  Its status and its output are the same when it is traced.
+ * ends WAY. Its status and its output are the same when it is traced.
  */
 #define _GNU_SOURCE /* _Fork() */
 #include <dirent.h>

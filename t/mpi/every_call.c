@@ -1,6 +1,6 @@
 /*
  * Every form of sending, receiving, waiting and testing, communicators and
- * collectives, for 4 ranks; says "done" if all data are right.  Its messages
+ * collectives, for 4 ranks; says "done" if all data are right. Its messages
  * by their names are counted in the test that reads its trace.
  */
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /*
  * A program that is not linked with an MPI, and loads a plugin that is: loaded
- * PLUGIN.  It starts the MPI by the address of its function.  With -DPLUGIN this
+ * PLUGIN. It starts the MPI by the address of its function. With -DPLUGIN this
  * is the plugin.
  */
 #ifdef PLUGIN

@@ -1,6 +1,6 @@
 /*
  * What added latency does to two MPI ranks: round trips, sends, and a receive
- * that computation overlaps.  Prints microseconds, medians:
+ * that computation overlaps. Prints microseconds, medians:
  *
  *	TRIP SEND WAIT WAIT_AFTER_COMPUTING
  */

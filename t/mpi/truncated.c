@@ -1,5 +1,5 @@
 /*
- * Messages around the ring.  After the 1000th round rank 0 cuts the file that
+ * Messages around the ring. After the 1000th round rank 0 cuts the file that
  * its argument names to nothing, as somebody else might, if there is one.
  */
 #include <mpi.h>

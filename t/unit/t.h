@@ -55,7 +55,7 @@ int t_close(double got, double want, double rel);
 const char *t_tmpdir(void);
 
 /*
- * Write a file, in that directory unless the name is an absolute path.  Returns
+ * Write a file, in that directory unless the name is an absolute path. Returns
  * its path, until the next call.
  */
 const char *t_write(const char *name, const void *data, size_t len);

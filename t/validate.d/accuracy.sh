@@ -1,6 +1,6 @@
 # Accuracy of predictions for real programs: each is run alone, under every load
 # level, and beside every other program on disjoint nodes of one leaf, through srun
-# and the plugin; then `netprof accuracy` evaluates the results.  Two programs are set
+# and the plugin; then `netprof accuracy` evaluates the results. Two programs are set
 # aside: models and levels were chosen without them.
 #
 # The measured pairs become doc/validation/pairs/main.json (netprof-pairs(5)), and the
@@ -13,7 +13,7 @@
 LEAF_MBIT=${LEAF_MBIT:-120}
 LEVELS=${LEVELS-"c0 c1 c2 c3 c4 c5 c6 c7"}
 # Runs under a level start when probes and level are running, others together with
-# the probes, which takes some tenths of a second more.  Therefore the slowdown by a
+# the probes, which takes some tenths of a second more. Therefore the slowdown by a
 # level is relative to runs under this idle level.
 NO_LEVEL=P1:M1:B1s:S8
 ALONE_RUNS=${ALONE_RUNS:-3}
@@ -69,7 +69,7 @@ lammps_input() { # NAME INPUT STEPS
 }
 
 # Quantum ESPRESSO: molecular dynamics of eight displaced atoms of silicon, so that
-# there are forces.  Transposes for FFT: all to all.
+# there are forces. Transposes for FFT: all to all.
 silicon() { # NAME STEPS
 	inside -- bash -c "mkdir -p ~/$1 && cd ~/$1 &&
 		zcat $QE/EPW/sic/pp/Si.pz-vbc.UPF.gz >Si.UPF && cat >in" <<-END
@@ -228,7 +228,7 @@ measure_pair() { # VICTIM CORUNNER
 }
 
 # PROGRAM PROFILE SHELL: run SHELL beside a program that neither starts nor ends
-# meanwhile.  It is a separate job, because mpi.conf does not allow steps that leave
+# meanwhile. It is a separate job, because mpi.conf does not allow steps that leave
 # out the job's first nodes.
 beside() {
 	local since=$EPOCHSECONDS

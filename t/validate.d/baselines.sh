@@ -1,9 +1,9 @@
 # Does a load level, alone, take the same time for a round in a calibration,
-# before the blocks of a run, and before a whole run under that level?  Each of
+# before the blocks of a run, and before a whole run under that level? Each of
 # the latter two is measured twice, so that differences can be compared with the
-# noise.  Fails if a level differs by more than that.  A whole run whose level came
+# noise. Fails if a level differs by more than that. A whole run whose level came
 # up too late has no rounds alone, and its record says so: such a round is reported
-# and left out, and a level without any is not compared.  Some six minutes.
+# and left out, and a level without any is not compared. Some six minutes.
 #
 #	LEAF_MBIT, NIC_MBIT	capacity of the leaf switch and of a node's link
 #	BASELINES_LEVELS	the levels, such as "c1 c5" for a try of two minutes;
@@ -28,7 +28,7 @@ baselines_measure() {
 }
 
 # One line for each level: its time for a round, by all three, in microseconds,
-# the largest difference, and what the noise allows.  Fails beyond that.
+# the largest difference, and what the noise allows. Fails beyond that.
 baselines_table() {
 	local store
 

@@ -3,7 +3,7 @@
 	blind.py DIR
 
 DIR has labels, "JOB PROGRAM CASE" a line, and answers/JOB.json, what netprof
-explain --json said.  Prints the tables of doc/validation/blind.md, and for each
+explain --json said. Prints the tables of doc/validation/blind.md, and for each
 missed or wrongly blamed cause what the answer says about it.
 """
 import collections
@@ -134,7 +134,7 @@ def list_mistakes(jobs):
               f"{interval(j['answer'].get('excess_sec'))} | {what}: {NAMES.get(cause, cause)} | "
               f"{examined(j, cause)} |")
     print('\nIntervals hold 90 %.  The excess is over the run time without any cause, as explain '
-          'estimates it.\nexplain gives no reason for a cause that it does not blame.  With the '
+          'estimates it.\nexplain gives no reason for a cause that it does not blame. With the '
           'verdict "none" the run did\nnot count as slow; otherwise the cost was too small a part '
           'of the excess or the confidence too low\n(judge() in np_blame.c has the limits).')
 

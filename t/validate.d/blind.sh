@@ -1,12 +1,12 @@
-# Blind test of netprof explain on jobs that were not flagged.  Jobs of real MPI
-# programs are slowed by a cause chosen at random, or by none.  netprof then explains
+# Blind test of netprof explain on jobs that were not flagged. Jobs of real MPI
+# programs are slowed by a cause chosen at random, or by none. netprof then explains
 # each of them from Slurm's accounting (slurmdbd) and a real Prometheus with a
 # node_exporter on each node; only when all answers are written are they compared
 # with the labels.
 #
 # Causes: a neighbour on the leaf switch (NetPIPE); a CPU quota, or a busy neighbour,
 # on one node; a slow disk on one node; a slow cable of one node; none, sometimes with
-# a neighbour on the leaf that sends nothing or a sending one on the other leaf.  Each
+# a neighbour on the leaf that sends nothing or a sending one on the other leaf. Each
 # job is the program and a checkpoint that every node writes at its end.
 #
 # The results go to doc/validation/blind.md.

@@ -1,4 +1,4 @@
-# Are MPI calls and bytes equally good measures of a program's progress?  Programs of
+# Are MPI calls and bytes equally good measures of a program's progress? Programs of
 # onerun.sh, each run once for two minutes with measurement intervals and a trace.
 # Three minutes each.
 # shellcheck shell=bash

@@ -3,7 +3,7 @@
 # In alternating minutes he is active or stopped; the submissions of the other users
 # are compared, and slurmctld's memory is recorded.
 #
-# HOSTILE_MIN: minutes, 60.  PLACEMENT_PLUGIN=no: slurmctld without netprof, to
+# HOSTILE_MIN: minutes, 60. PLACEMENT_PLUGIN=no: slurmctld without netprof, to
 # compare.
 # shellcheck shell=bash disable=SC2016,SC2046,SC2086 # lists of words
 

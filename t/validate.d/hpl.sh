@@ -1,6 +1,6 @@
 # Communication time of each task of HPL, measured and predicted, with its tasks mapped
 # to nodes in three ways, as J. Vienne's last tables: eight tasks of Debian's hpcc on
-# four nodes of one leaf.  A run is traced; `netprof replay` gets the trace's
+# four nodes of one leaf. A run is traced; `netprof replay` gets the trace's
 # computation and messages, and the bandwidth and latency of one transfer alone.
 # Ten to thirty minutes, most of them for the other tests of hpcc.
 # shellcheck shell=bash disable=SC2016 # texts for other shells
@@ -53,7 +53,7 @@ hpl_trace() { # MAPPING
 	inside grep '^WR' "$1/hpccoutf.txt" >"$HPL_TRACES/$1.result"
 }
 
-# HPL is hpcc's last test, and the only one that uses no collective.  Each task begins
+# HPL is hpcc's last test, and the only one that uses no collective. Each task begins
 # when its last collective ended.
 hpl_cut() { # FROM TO
 	local rank

@@ -1,6 +1,6 @@
 # Could Slurm itself keep jobs apart, with a hierarchical resource per leaf (25.05
-# and later)?  fft requests more than half of it, halo less than half: two halo fit
-# on a leaf, and no other pair does.  HRES_MODES selects the modes (1, 2 and 3; mode 3
+# and later)? fft requests more than half of it, halo less than half: two halo fit
+# on a leaf, and no other pair does. HRES_MODES selects the modes (1, 2 and 3; mode 3
 # needs 25.11).
 # shellcheck shell=bash
 

@@ -1,7 +1,7 @@
 # `netprof calibrate --levels=all`: the levels of the publication without those
 # that are the same on so many nodes; prints first how long it takes, then which are
-# chosen, and how they slow each other.  About five minutes with these options;
-# LEVEL_OPTIONS= takes those that a site has by default.  With DRY=yes only the time
+# chosen, and how they slow each other. About five minutes with these options;
+# LEVEL_OPTIONS= takes those that a site has by default. With DRY=yes only the time
 # is printed.
 # shellcheck shell=bash disable=SC2086 # a list of words
 

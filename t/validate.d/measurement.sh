@@ -1,4 +1,4 @@
-# Do probe latencies show the utilisation of the switch?  Each load level runs on
+# Do probe latencies show the utilisation of the switch? Each load level runs on
 # four nodes of a leaf of eight, the probes on the other four; the leaf's own byte
 # counter is the reference.
 # shellcheck shell=bash

@@ -1,8 +1,8 @@
-# Does netprof simulate predict how many node-hours real programs use?  Twelve MPI
+# Does netprof simulate predict how many node-hours real programs use? Twelve MPI
 # jobs are run by Slurm with placement off and on, and the same queue is simulated,
 # with the times that the programs take alone on their leaf switch and with
 # predictions from the cluster's own calibration and one profiling run of each
-# program.  Half an hour.
+# program. Half an hour.
 #
 # Jobs have two nodes and links are slow, because all nodes share two processors: with
 # twice as many ranks, or links that are twice as fast, programs on different leaf
@@ -58,7 +58,7 @@ nodehours_idle() {
 	[ -z "$(inside squeue -h -o %i)" ]
 }
 
-# Each program alone on its leaf switch.  The other one is full, as in the queue:
+# Each program alone on its leaf switch. The other one is full, as in the queue:
 # all nodes here share two processors, whichever switch they are connected to.
 nodehours_alone() {
 	local p i n busy=
@@ -80,7 +80,7 @@ nodehours_alone() {
 	cat "$(shared)/ran"
 }
 
-# A log in the format of sacct of jobs that run as long as alone.  Its times are
+# A log in the format of sacct of jobs that run as long as alone. Its times are
 # tenths of seconds, because programs of a quarter of a minute would be rounded by
 # some per cent in whole seconds.
 nodehours_log() { # ALONE PROGRAM...

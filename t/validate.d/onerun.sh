@@ -1,7 +1,7 @@
 # Does a sensitivity curve from intervals inside one run equal that of whole runs?
 # Each program of accuracy.sh runs once for about two minutes with
 # --netprofile-calibrate, and for eight seconds or more under each level and alone;
-# the slowdowns of both are compared, also for a program with two phases.  About 50
+# the slowdowns of both are compared, also for a program with two phases. About 50
 # minutes.
 #
 # ONERUN_PAIRS=yes: also measure the levels under each other and every program beside
@@ -9,7 +9,7 @@
 # ONERUN_WITH=FILE: include the pairs of another run of that day, its many.json.
 # shellcheck shell=bash
 
-# Repeat the same work 15 times.  crack and solid change as they grow and break, so
+# Repeat the same work 15 times. crack and solid change as they grow and break, so
 # these start again each time.
 onerun_inputs() {
 	# Whole runs long enough to be like a long run: the first step of

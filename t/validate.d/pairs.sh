@@ -1,5 +1,5 @@
 # How many pairs of nodes a leaf needs: single runs with 1, 2 and 4 pairs on eight
-# nodes measure the same traffic of eight other nodes.  About eight minutes.
+# nodes measure the same traffic of eight other nodes. About eight minutes.
 # shellcheck shell=bash
 
 PAIRS_RUNS=${PAIRS_RUNS:-6} PAIRS_SEC=${PAIRS_SEC:-10}

@@ -1,4 +1,4 @@
-# Does placement keep its promises?  On a running Slurm:
+# Does placement keep its promises? On a running Slurm:
 #
 #   apart       jobs of all sizes in random order and waves: how often two that
 #               conflict share a leaf, with placement and without, and what that
@@ -25,7 +25,7 @@ validate_placement() {
 	done
 }
 
-# Use the store, jobs and checks of the integration tests.  Settings are the defaults,
+# Use the store, jobs and checks of the integration tests. Settings are the defaults,
 # except for $PLACEMENT_CONF.
 with_placement_cluster() { # OPTIONS of t/cluster up
 	printf '%s\n' Placement=enforce MaxSlowdown=15% $PLACEMENT_CONF \
@@ -67,7 +67,7 @@ interval() { awk "$INTERVAL"; }
 
 ## Apart
 
-# SEED APPS: print the jobs as lines "WAVE HOW APP NODES SEC".  A wave is submitted
+# SEED APPS: print the jobs as lines "WAVE HOW APP NODES SEC". A wave is submitted
 # directly, or held and released, or with a common begin time; 0 to 4 s follow.
 sequence() {
 	awk -v seed="$1" -v apps="$2" -v n="$SUBMISSIONS" 'BEGIN {
@@ -87,7 +87,7 @@ sequence() {
 	}'
 }
 
-# Submit sequences from one shell on ctl as fast as sbatch can.  Print the numbers of
+# Submit sequences from one shell on ctl as fast as sbatch can. Print the numbers of
 # the jobs, one on each line, in the order of the sequence.
 submit_sequence() { # FILE
 	INSIDE_SEC=900 inside bash -c '
@@ -295,7 +295,7 @@ placement_throughput() {
 
 ## Queue
 
-# Half of the jobs load the switch, the other half computes.  Because 16 nodes here
+# Half of the jobs load the switch, the other half computes. Because 16 nodes here
 # share two cores, `wait` stands for programs that only compute: four nodes without
 # messages.
 QUEUE_PROGRAMS=${QUEUE_PROGRAMS-"melt couette crack wait wait wait"}

@@ -1,9 +1,9 @@
 # Placement of 64 ranks: real programs are traced with eight ranks on each of eight
 # nodes, and `trace_place` compares their run time on a fat tree of 128 nodes in the
 # order of Slurm, scattered, as a greedy method places them, and as the search of
-# `netprof tolerance --place` does.  On two processors 64 ranks mostly wait for a
+# `netprof tolerance --place` does. On two processors 64 ranks mostly wait for a
 # processor, which the traces contain as computation; therefore a SHRINK-th of it is
-# used, and none.  About fifteen minutes.
+# used, and none. About fifteen minutes.
 # shellcheck shell=bash disable=SC2086 # lists of words
 
 RANK_TRACES=${RANK_TRACES:-$BUILD/rank-traces}

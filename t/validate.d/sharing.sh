@@ -1,6 +1,6 @@
 # Penalties of concurrent transfers, measured by netprof-sharing on one leaf of
 # eight nodes and compared with the models: with only ports shared, and with a switch
-# that carries four transfers at once.  About ten minutes.
+# that carries four transfers at once. About ten minutes.
 # shellcheck shell=bash
 
 validate_sharing() {

@@ -1,6 +1,6 @@
-# Does netprof simulate start jobs when and where Slurm does?  The same jobs are
+# Does netprof simulate start jobs when and where Slurm does? The same jobs are
 # submitted to a running slurmctld and replayed, with placement off and on; they
-# only sleep, so that run times do not depend on neighbours.  A second queue, of jobs
+# only sleep, so that run times do not depend on neighbours. A second queue, of jobs
 # that hardly wait, shows whether the simulation chooses the same nodes.
 # shellcheck shell=bash disable=SC2046,SC2086 # lists of words
 

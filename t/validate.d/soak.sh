@@ -1,12 +1,12 @@
-# A long run of many short jobs and some reconfigurations.  Memory and
+# A long run of many short jobs and some reconfigurations. Memory and
 # descriptors of slurmctld must level off, and no record of a flagged run may be lost.
 #
 # SOAK_JOBS: 20000, of which one in SOAK_EVERY (100) runs long enough for a
-# record; SOAK_RECONFIGURES: 50.  PLACEMENT_PLUGIN=no: slurmctld without
+# record; SOAK_RECONFIGURES: 50. PLACEMENT_PLUGIN=no: slurmctld without
 # netprof, to compare.
 #
 # The resident memory of a process tells little of what it keeps, because malloc
-# returns little to the system.  Therefore gdb asks slurmctld for malloc_info three times,
+# returns little to the system. Therefore gdb asks slurmctld for malloc_info three times,
 # when it has forgotten all jobs: after a tenth of them, at the end, and after as many
 # reconfigurations again without a job.
 # shellcheck shell=bash disable=SC2016 # for a shell inside

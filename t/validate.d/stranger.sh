@@ -1,8 +1,8 @@
-# How accurate are the predictions for a user who does what the guide says?  A
+# How accurate are the predictions for a user who does what the guide says? A
 # fresh cluster, its own calibration with default options, one profiling run of
-# each program, and `netprof validate`.  Seven programs from Debian's packages
+# each program, and `netprof validate`. Seven programs from Debian's packages
 # were not used to choose models or levels; two that were used are added, because
-# they send much.  Takes about four hours.
+# they send much. Takes about four hours.
 #
 #	STRANGER_TRY=yes	only run each program once alone with each input
 #	STRANGER_PROGRAMS=...	a selection of the programs below
@@ -37,9 +37,9 @@ STRANGER_SECONDS=${STRANGER_SECONDS:-14400}
 # Steps that leave out the first nodes of their job need these; see mpi.conf.
 STRANGER_ENV=(SLURM_PMIX_DIRECT_CONN=true SLURM_PMIX_FENCE=mixed)
 
-# Multiple of the short run that pairs are measured with.  The first three seconds of
+# Multiple of the short run that pairs are measured with. The first three seconds of
 # silicon send twice as much as the rest, and the interpreter of crystal takes twelve:
-# where that is a large part of a run, its slowdown is not that of the profile.  Runs of
+# where that is a large part of a run, its slowdown is not that of the profile. Runs of
 # four or five seconds repeat badly: one lost packet costs several percent.
 stranger_times() { # NAME
 	case $1 in
@@ -219,7 +219,7 @@ stranger_command() { # NAME
 	esac
 }
 
-# The list for netprof validate.  All commands are there twice, in directories
+# The list for netprof validate. All commands are there twice, in directories
 # with input for a short and for a longer run.
 stranger_list() {
 	local p home

@@ -1,12 +1,12 @@
-# Accuracy of run times from execution graphs under more latency.  Real programs, two
+# Accuracy of run times from execution graphs under more latency. Real programs, two
 # ranks on two nodes, are traced by libnetprof-mpi.so; then latency is added to the
 # links, and they run again.
 #
 # MPI ping-pongs measure the added latency; the graph is that of a run without it.
-# A prediction is the measured time without it plus the difference from the graph.  It
+# A prediction is the measured time without it plus the difference from the graph. It
 # is compared with "as without" and "one latency more for each message of a rank".
 # The part of its error that comes from longer computing than in the runs without it,
-# which no model of a network can predict, is printed as well.  Medians of the runs.
+# which no model of a network can predict, is printed as well. Medians of the runs.
 # shellcheck shell=bash disable=SC2206 # lists of words
 
 # With BASE=0 one more thing changes when a delay is added: a rank that waits longer

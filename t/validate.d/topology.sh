@@ -1,5 +1,5 @@
-# Can leaf switches be found from latencies alone?  64 nodes on 8 leaf switches, and a
-# topology.conf that has two nodes on the wrong one.  Some minutes.
+# Can leaf switches be found from latencies alone? 64 nodes on 8 leaf switches, and a
+# topology.conf that has two nodes on the wrong one. Some minutes.
 # shellcheck shell=bash
 
 validate_topology() {

@@ -1,7 +1,7 @@
-# Accuracy of models that work from traces.  The programs of accuracy.sh that
+# Accuracy of models that work from traces. The programs of accuracy.sh that
 # are installed here are traced once each, alone, with the network of their pairs;
 # then `netprof accuracy --traces` evaluates doc/validation/pairs/main.json, whose pairs
-# are not measured again.  A few minutes.
+# are not measured again. A few minutes.
 # shellcheck shell=bash
 
 . t/validate.d/accuracy.sh

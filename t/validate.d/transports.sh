@@ -1,6 +1,6 @@
 # UCX and libfabric in one run: latency, processor time and memory of probes and of
 # load levels, at the same time on leaf switches of their own; then by how much the
-# probes of each slow one program.  On a machine that does nothing else:
+# probes of each slow one program. On a machine that does nothing else:
 #
 #	t/validate transports						# 16 minutes
 #	TRANSPORTS_SEC=5 TRANSPORTS_CYCLES=12 t/validate transports	# 8 minutes
@@ -11,7 +11,7 @@ TRANSPORTS_SEC=${TRANSPORTS_SEC:-30}
 TRANSPORTS_CYCLES=${TRANSPORTS_CYCLES:-24}
 
 # The program, one step from the first block to the last: each process sends 8 messages of
-# 40 KB to the next one, waits for those of the previous one, and starts again.  Its rounds
+# 40 KB to the next one, waits for those of the previous one, and starts again. Its rounds
 # take as long as a link of 20 Mbit/s needs for their bytes: 140 ms, of which the link is
 # idle for a fraction of one, as a connection has 13 ms of data in its buffers.
 COST_PROGRAM=(netprof-compressionb --level=P1:M8:B0us --report-every=0.5)
@@ -21,7 +21,7 @@ COST_SETTLE_SEC=0.5
 COST_LEAST_ROUNDS=40 # of a block, by all processes; 90 are usual
 
 # The blocks of a cycle: the second half is the first one in reverse, so that a drift
-# cancels out.  In three cycles each kind of block comes first, second and third.
+# cancels out. In three cycles each kind of block comes first, second and third.
 COST_ORDERS=(
 	"none ucx ofi:tcp ofi:tcp ucx none"
 	"ucx ofi:tcp none none ofi:tcp ucx"
@@ -131,7 +131,7 @@ cost_limits() { # CYCLE and TRANSPORT
 		END { printf "%s %.3f %.3f %d\n", name, start, end, n }'
 }
 
-# Print "CYCLE TRANSPORT SEC", the mean time of the rounds in each block.  A report has the
+# Print "CYCLE TRANSPORT SEC", the mean time of the rounds in each block. A report has the
 # rounds that ended in half a second, and comes at most one round later.
 cost_rounds() {
 	awk -v settle="$COST_SETTLE_SEC" -v least="$COST_LEAST_ROUNDS" '

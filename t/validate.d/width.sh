@@ -1,7 +1,7 @@
 # More than 500 launches on 64 nodes, 2 to 64 nodes wide, alternately flagged and
 # unflagged, several at once; some crash, are cancelled, or run into their time limit.
-# Then nodes are lost, and jobs are cancelled while their step starts.  About 40
-# minutes.  WIDTH_LAUNCHES, WIDTH_TURNS, WIDTH_CANCELS and WIDTH_SEED change the numbers;
+# Then nodes are lost, and jobs are cancelled while their step starts. About 40
+# minutes. WIDTH_LAUNCHES, WIDTH_TURNS, WIDTH_CANCELS and WIDTH_SEED change the numbers;
 # WIDTH_PARTS=turns selects a part.
 # shellcheck shell=bash
 
@@ -110,8 +110,8 @@ width_lost() {
 }
 
 # DIR: jobs that are cancelled while the messages of their launch are on the
-# way.  A node that receives the end first refuses the launch; the node that
-# waits for its report does so for a minute, and is then drained.  This is a flaw of
+# way. A node that receives the end first refuses the launch; the node that
+# waits for its report does so for a minute, and is then drained. This is a flaw of
 # Slurm, which must not affect flagged jobs more often.
 width_cancels() {
 	local plan=$1/cancels resume

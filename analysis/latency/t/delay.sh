@@ -15,7 +15,7 @@ hurry() { # COMMAND...
 }
 
 # Median us: TRIP SEND WAIT WAIT_AFTER_COMPUTING of two ranks on this host, by
-# its loopback, which Open MPI 5.0 does not take by itself.  Both poll, and would
+# its loopback, which Open MPI 5.0 does not take by itself. Both poll, and would
 # wait for whole time slices of other programs without a higher priority.
 overlap() { # DELAY_US
 	OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo \

@@ -113,7 +113,7 @@ only_latency() {
 	between "G ($g0, $g)" "$(awk "BEGIN { print $g / $g0 }")" 0.9 1.15
 }
 
-# TCP's windows are 32 KiB here, and each waits for the latency once.  Up to three times.
+# TCP's windows are 32 KiB here, and each waits for the latency once. Up to three times.
 test_added_latency_is_latency_and_nothing_else() {
 	local before after g0 g _
 	for _ in 1 2 3; do

@@ -1,4 +1,4 @@
-# Traces of MPI programs, under each MPI that is here.  Needs a cluster for the
+# Traces of MPI programs, under each MPI that is here. Needs a cluster for the
 # tests of srun only; the others also run alone:
 #
 #	[BUILD=build] bash analysis/latency/t/trace.sh
@@ -416,7 +416,7 @@ on_the_cluster() {
 		<every_call-openmpi
 }
 
-# WANTED CMD...: that is what it prints.  netprof-saver copies the end of a trace after the
+# WANTED CMD...: that is what it prints. netprof-saver copies the end of a trace after the
 # program has ended.
 prints() {
 	[ "$("${@:2}")" = "$1" ]

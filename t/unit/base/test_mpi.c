@@ -1,5 +1,5 @@
 /*
- * Which MPI a process has.  An MPI is a file of a few symbols here, which a
+ * Which MPI a process has. An MPI is a file of a few symbols here, which a
  * process of the test's maps as the loader does.
  */
 #include "t.h"

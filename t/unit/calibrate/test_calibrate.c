@@ -16,7 +16,7 @@
 
 /*
  * Level i alone takes ROUND_SEC a round; under level j (0 the mildest)
- * 1 + FELT[scope] * (j + 1) times that.  Probes likewise.
+ * 1 + FELT[scope] * (j + 1) times that. Probes likewise.
  */
 #define ROUND_SEC 0.05
 #define PROBE_SEC 50e-6

@@ -83,7 +83,7 @@ static const struct {
 	const char *text, *want;
 } texts[] = {
 	/*
-	 * Switches that aggregate messages have an adapter each.  A host may be
+	 * Switches that aggregate messages have an adapter each. A host may be
 	 * described by its name alone, with each of its adapters; these may
 	 * have two ports.
 	 */

@@ -313,7 +313,7 @@ T_TEST("steps have numbers of tasks")
 	np_acct_free(&h);
 }
 
-/* Tasks of runs; the job in question is the last one.  '0': not known. */
+/* Tasks of runs; the job in question is the last one. '0': not known. */
 static const struct {
 	const char *name, *tasks, *state;
 	size_t comparable;

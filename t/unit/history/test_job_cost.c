@@ -68,7 +68,7 @@ static void judge(const int *quiet, const int *loud, size_t n, bool alone,
 	free(text);
 }
 
-/* Is the pair x by loud the only one?  *hours: its node-hours. */
+/* Is the pair x by loud the only one? *hours: its node-hours. */
 static bool finds_loud(const int *quiet, const int *loud, size_t n, bool alone,
 		       struct np_blame_range *hours, size_t *n_pairs)
 {

@@ -29,11 +29,11 @@ struct some_fabric {
 };
 
 /*
- * Bins 0, 1.5, 3, 6, 12, 24, 48.  Idle: mean 1; level k: mean 2^(k + 1), all
- * in bin k + 1.  Level i under level j: see some_fabric.c, no two alike.
+ * Bins 0, 1.5, 3, 6, 12, 24, 48. Idle: mean 1; level k: mean 2^(k + 1), all
+ * in bin k + 1. Level i under level j: see some_fabric.c, no two alike.
  * Programs "p0" .. "p3": p[k] has the latencies, the impact and the curve of
- * level k, so that every good model knows p[v] with p[c] exactly.  Levels 0
- * and 3 only send, little and much.  The run time of every program grows by a
+ * level k, so that every good model knows p[v] with p[c] exactly. Levels 0
+ * and 3 only send, little and much. The run time of every program grows by a
  * tenth for each unit of latency, and by a half where a byte takes twice as
  * long.
  */

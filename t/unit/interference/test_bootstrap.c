@@ -172,7 +172,7 @@ T_TEST("levels that do not fit count less")
 	}
 }
 
-/* Seconds of processor time that it takes to weigh n levels, the least of three.  Each
+/* Seconds of processor time that it takes to weigh n levels, the least of three. Each
  * level is slowed by itself, so that each fit needs all others: the dearest case. */
 static double weighing_sec(size_t n)
 {

@@ -1,6 +1,6 @@
 /*
  * A cluster as slurmctld would tell of it: n[0-15] under leaf[0-3], four each;
- * n[12-15] are larger and have features.  Partitions: batch (default, all),
+ * n[12-15] are larger and have features. Partitions: batch (default, all),
  * debug (n[0-3]), alone (all, OverSubscribe=EXCLUSIVE), big (n[12-15]).
  */
 #ifndef NP_T_SOME_SLURM_H
@@ -53,7 +53,7 @@ void some_place_conf(struct np_place_conf *c);
 
 /*
  * Applications: loud and soft slow each other (50 %), and loud itself; quiet
- * slows nobody.  The own runs of SOME_UID + 1 contradict soft.  Without auth,
+ * slows nobody. The own runs of SOME_UID + 1 contradict soft. Without auth,
  * SOME_UID, SOME_UID + 2 and SOME_UID + 3 may use all of them.
  */
 struct np_slowdowns *some_slowdowns(void);

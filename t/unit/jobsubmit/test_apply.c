@@ -99,7 +99,7 @@ int some_load_job(job_info_msg_t **out)
 }
 
 /*
- * Running loud 30 on leaf0.  Quiet 11 has exclusions that are not needed any
+ * Running loud 30 on leaf0. Quiet 11 has exclusions that are not needed any
  * more, soft 10 may go where it must not: 10 has to be written before 11.
  */
 static void set_up(void)

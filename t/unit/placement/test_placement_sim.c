@@ -2,7 +2,7 @@
  * Placement over time, under a scheduler that packs leaves as Slurm does: jobs
  * in order of priority, each on the tightest leaf that holds it, else on the
  * emptiest ones; jobs behind the first that has to wait start only if that one
- * is not delayed (backfill).  Submissions go through np_placement_submit(),
+ * is not delayed (backfill). Submissions go through np_placement_submit(),
  * decisions come every 10 s, the scheduler runs every 5 s and after each
  * submission, so it is often faster than the decision.
  */

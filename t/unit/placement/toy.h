@@ -67,7 +67,7 @@ void w_parse(struct world *w, const char *text);
 uint32_t w_leaf_of(const struct world *w, uint32_t node); /* NP_NO_LEAF */
 
 /* The sealed snapshot, the table of predictions, the decision; abort on
-   failure.  Free with the function of the type. */
+   failure. Free with the function of the type. */
 struct np_snapshot *w_snapshot(const struct world *w);
 struct np_slowdowns *w_slowdowns(const struct world *w);
 struct np_placement *w_decide(const struct world *w);

@@ -11,7 +11,7 @@ struct np_figure *some_figure(void);
 /* One panel with names on both axes, and cells or spans or bars. */
 struct np_figure *some_named_figure(enum np_shape_kind kind, size_t n);
 
-/* The SVG of it, which frees it; free() the text.  NULL: it failed. */
+/* The SVG of it, which frees it; free() the text. NULL: it failed. */
 char *some_svg(struct np_figure *f);
 
 #endif

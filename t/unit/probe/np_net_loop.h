@@ -1,5 +1,5 @@
 /*
- * np_net in memory: n processes that are one, for tests.  Messages take a
+ * np_net in memory: n processes that are one, for tests. Messages take a
  * settable time on a settable clock, peers can be lost or fall silent.
  */
 #ifndef NP_NET_LOOP_H
@@ -15,7 +15,7 @@
 struct np_net_loop;
 
 /*
- * n ends; clock is borrowed.  Returns NULL if memory is short.  The ends and
+ * n ends; clock is borrowed. Returns NULL if memory is short. The ends and
  * all messages are freed with it.
  */
 struct np_net_loop *np_net_loop_new(size_t n, const struct np_clock *clock);

@@ -11,7 +11,7 @@
 
 /*
  * Machines that nobody here owns: files of t/data/sysfs, by the layouts that
- * vendors document.  "PATH VALUE" is a file, "ethtool/DEV/NAME N" what a driver
+ * vendors document. "PATH VALUE" is a file, "ethtool/DEV/NAME N" what a driver
  * says, and "= ADAPTER KIND=N..." what is to be read.
  */
 static const struct {

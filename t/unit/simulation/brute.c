@@ -86,7 +86,7 @@ static size_t waiting(const struct brute *b, size_t *job)
 	return n;
 }
 
-/* Is a node below a switch?  Switches 0 to l->n - 1 are the leaves, the next
+/* Is a node below a switch? Switches 0 to l->n - 1 are the leaves, the next
    one has the nodes without a leaf, then come those above, then the cluster. */
 static bool is_under(const struct brute *b, size_t w, uint32_t node)
 {
@@ -139,7 +139,7 @@ static uint32_t move(const struct brute *b, bool *good, size_t w, size_t top,
 }
 
 /*
- * Takes a job's nodes out of all[]; returns whether there are enough.  One step
+ * Takes a job's nodes out of all[]; returns whether there are enough. One step
  * for each part that is used up: the lowest and tightest switch with enough
  * becomes the top; if it is not a leaf, what has most below it is next.
  */

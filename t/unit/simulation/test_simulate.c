@@ -536,7 +536,7 @@ T_TEST("equal shares are as without shares")
 }
 
 /*
- * Account A with a1 and a2, account B with b.  Each job takes the cluster for
+ * Account A with a1 and a2, account B with b. Each job takes the cluster for
  * 100 s; all are submitted at once, in this order.
  */
 enum { A, B, A1, A2, B1, N_SHARES };

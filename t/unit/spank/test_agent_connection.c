@@ -38,7 +38,7 @@ static int open_pair(struct np_peer *g)
 	return fd[1];
 }
 
-/* Pieces end with '^'; after each the peer is read.  '$' ends it all. */
+/* Pieces end with '^'; after each the peer is read. '$' ends it all. */
 static const struct {
 	const char *name, *pieces, *want;
 	int stays;

@@ -16,7 +16,7 @@
 
 /*
  * want: "LEAF:NODES:NUMBER" of each leaf of the step; '!' marks one that is
- * skipped.  job NULL: no level was asked for.
+ * skipped. job NULL: no level was asked for.
  */
 static const struct {
 	const char *name, *topology, *step, *job, *busy;

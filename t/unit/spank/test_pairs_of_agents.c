@@ -9,7 +9,7 @@
 
 /*
  * A letter is a node: its leaf; '-' where there is no topology, '.' is not to
- * be picked.  The answer: the groups of each leaf, by their number of nodes.
+ * be picked. The answer: the groups of each leaf, by their number of nodes.
  */
 static const struct {
 	const char *name, *nodes;

@@ -305,7 +305,7 @@ T_TEST("changed records change the table")
 }
 
 /*
- * A file that is changed in place leaves the directory's stamp as it is.  That
+ * A file that is changed in place leaves the directory's stamp as it is. That
  * stands for two changes within one tick of the file system's clock.
  */
 T_TEST("changes right after reading are seen")

@@ -5,7 +5,7 @@
  *
  * For each SHRINK prints the run time in ms of the ranks in their order, scattered
  * over all nodes, of a greedy placement and of the search, all by the same
- * model, where computation takes a SHRINK-th of its traced time; 0: none.  t/validate.d/ranks.sh prints
+ * model, where computation takes a SHRINK-th of its traced time; 0: none. t/validate.d/ranks.sh prints
  * these for several programs.
  */
 #include <stdio.h>
