@@ -231,8 +231,8 @@ connections_of() { # DESCRIPTORS USERS
 
 test_users_leave_room_in_the_saver() {
 	equal "connections" "$(connections_of 8192 6)" "512 512 512 256 128 64"
-	# Two for each connection, and 48 more.
-	equal "connections" "$(connections_of 848:848 3)" "200 100 50"
+	# Two for each connection, and 160 more.
+	equal "connections" "$(connections_of 960:960 3)" "200 100 50"
 }
 
 test_pmix_plugin_missing() {
