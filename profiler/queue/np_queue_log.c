@@ -47,8 +47,7 @@ const char *const np_queue_issue_text[NP_QUEUE_N_ISSUES] = {
 	[NP_QUEUE_SEVERAL] =
 		"Jobs that name several partitions, put into the first",
 	[NP_QUEUE_LOST_PARENT] =
-		"Jobs that waited for one that does not precede them in the "
-		"log",
+		"Jobs that waited for one not before them in the log",
 };
 
 /* Columns of sacct that are used. */
