@@ -1,20 +1,21 @@
 /*
  * What job_submit costs on a large cluster: 10,000 nodes under 600 leaf
- * switches, 20,000 jobs of which 5,000 wait; the whole callback, with all that
- * it writes into the description, and lines of the log put together and thrown
- * away. Every fourth submission excludes some nodes.
+ * switches, 20,000 jobs of which 5,000 are pending. The whole callback is
+ * measured, with all that it writes into the job's description; lines of the
+ * log are formatted, but not written. Every fourth submission excludes some
+ * nodes.
  *
  *   bench_submit [decisions [submissions]]
  *
  * The same where nodes are not numbered in order, with a list of 60 kB, and with
- * as long a one as is followed; and a look at 1,000 and 5,000 records of an array
- * whose owner has changed that list eight times since the last one.
+ * the longest list that is used; and a snapshot of 1,000 and 5,000 records of an
+ * array whose owner has changed that list eight times since the last one.
  *
- * And the thread's own work on what slurmctld tells: to look at it, to decide,
- * to work out what is to be written. A second decision has nothing new to
- * write. Exit 1 if that is not so, or all of it takes more than 64 MB, or in
- * the usual mix a callback more than half a baseline (bench_baseline.h) of CPU time at
- * p99.
+ * Then the work of the thread on the jobs that slurmctld has: to read them, to
+ * decide, and to find what has to be written. A second decision has nothing new
+ * to write. Exit 1 if it has, if all of it takes more than 64 MB, or if, in the
+ * usual mix, a callback takes more than half a baseline (bench_baseline.h) of CPU
+ * time at p99.
  */
 #include <malloc.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /*
- * What anybody can send to the collector's port, and what may stand in the
- * user's environment in place of srun's invitation. A socket without a
- * network stands for the port, as the collector does not look at addresses.
+ * What anybody can send to the collector's port, and what a user can set in
+ * the environment instead of srun's rendezvous. A local socket replaces the
+ * port, because the collector does not use addresses here.
  *
- * Bytes are what one of the connections says. 0x80 to 0x83 choose which: two
- * are agents that were dispatched, one waits, one has not authenticated. 0x84
- * to 0x86 are the collector's own doings; at 0x87 the one that speaks goes.
+ * Bytes are sent by one of the connections. 0x80 to 0x83 select it: two are
+ * agents that were dispatched, one waits, one has not authenticated. 0x84 to
+ * 0x86 are actions of the collector; 0x87 closes the connection.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ static void play(struct some_registry *h, const uint8_t *data, size_t size)
 	}
 }
 
-/* What is taken is whole, and can be said again. */
+/* Entries that are accepted are complete, and give the same text again. */
 static void find_rendezvous(const uint8_t *data, size_t size)
 {
 	char *text = strndup((const char *)data, size);
