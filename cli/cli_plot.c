@@ -343,6 +343,8 @@ static const char *add_time_panel(struct np_figure *figure,
 				  const struct np_run_summary *profile)
 {
 	struct np_series *series = find_longest_series(profile);
+	struct np_moments idle_moments =
+		np_hist_robust(profile->idle.hist, &profile->idle.moments);
 	struct np_service idle;
 	struct np_panel *panel;
 	bool has_idle;
@@ -353,7 +355,7 @@ static const char *add_time_panel(struct np_figure *figure,
 				"nodes of one leaf switch",
 				profile->runs->app);
 	has_idle = profile->idle.n_runs &&
-		   !np_queue_service(&profile->idle.moments, &idle);
+		   !np_queue_service(&idle_moments, &idle);
 	panel = np_figure_add_panel(
 		figure, has_idle ? "Estimated utilisation over time" :
 				   "Latency over time");

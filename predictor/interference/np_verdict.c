@@ -145,17 +145,20 @@ void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
 		.doubt = NP_DOUBT_PROBES,
 		.rate = rate_of(&in->traffic),
 	};
+	struct np_moments app, idle;
 	struct np_service service;
 
 	*out = v;
 	if (!in->hist || in->moments.n < NP_VERDICT_PROBES)
 		return;
 	out->doubt = NP_DOUBT_BASELINE;
+	if (!has_baseline(in))
+		return;
+	app = np_hist_robust(in->hist, &in->moments);
+	idle = np_hist_robust(in->idle_hist, &in->idle_moments);
 	/* np_queue_service() fails only for latencies of 0. */
-	if (!has_baseline(in) ||
-	    np_queue_service(&in->idle_moments, &service) ||
-	    np_queue_utilisation(&service, in->moments.mean, &v.utilisation,
-				 NULL))
+	if (np_queue_service(&idle, &service) ||
+	    np_queue_utilisation(&service, app.mean, &v.utilisation, NULL))
 		return;
 	against_idle(in, &v);
 	v.excess = in->moments.mean / in->idle_moments.mean - 1;

@@ -14,7 +14,9 @@
  *	heavily		>= 0.35		>= 0.30
  *	saturating	>= 0.90		>= 0.95
  *
- * and the use is light otherwise. The byte counters of the nodes' network
+ * and the use is light otherwise. A few idle probes that met a busy processor
+ * could give a mean and a variance that hide almost any load; therefore rho is
+ * computed from np_hist_robust(). The byte counters of the nodes' network
  * devices are checked against the latencies. If there is no idle baseline, or
  * the two contradict each other, the use is unknown, with a reason:
  *

@@ -165,6 +165,34 @@ double np_bins_middle(const struct np_bins *bins, size_t bin)
 	return lo > 0 ? sqrt(lo * hi) : 0.5 * hi;
 }
 
+struct np_moments np_hist_robust(const struct np_hist *h,
+				 const struct np_moments *all)
+{
+	struct np_moments rest = { 0 };
+	uint64_t left;
+
+	if (!h || all->n < 2 || np_hist_total(h) != all->n)
+		return *all;
+	left = all->n - (all->n < 200 ? 1 : all->n / 100);
+	for (size_t b = 0; left > 0; b++) {
+		double sec = np_bins_middle(np_bins_own(), b);
+		struct np_moments bin = {
+			.n = np_hist_count(h, b),
+			.mean = sec,
+			.min = sec,
+			.max = sec,
+		};
+
+		if (bin.n > left)
+			bin.n = left;
+		np_moments_merge(&rest, &bin);
+		left -= bin.n;
+	}
+	return (double)rest.n * rest.mean < (double)all->n * all->mean / 2 ?
+		       rest :
+		       *all;
+}
+
 static int count_check(const double *count, size_t n, const char *what,
 		       struct np_err *err)
 {

@@ -56,6 +56,15 @@ uint64_t np_hist_total(const struct np_hist *h);
  */
 double np_hist_quantile(const struct np_hist *h, double q);
 
+/*
+ * The moments of latencies, robust against a few that met a busy processor or a
+ * lost packet: *all, or, if the slowest hundredth of them (at least one) took
+ * longer than all others together, those of the others, from the bins of h,
+ * their histogram. h may be NULL: *all.
+ */
+struct np_moments np_hist_robust(const struct np_hist *h,
+				 const struct np_moments *all);
+
 /* ---- bins and distributions ---- */
 
 /*

@@ -222,6 +222,29 @@ T_TEST("neither one lost packet nor a tiny shift is heavy use")
 	}
 }
 
+/* One idle probe in a hundred met a busy processor. */
+T_TEST("slow probes of the idle network do not hide heavy use")
+{
+	struct set idle = { .name = "idle" }, light = idle, heavy = idle;
+	struct np_verdict v;
+
+	add(&idle, 20e-6, 220);
+	add(&idle, 28e-3, 2);
+	add(&light, 20e-6, 220);
+	add(&light, 28e-3, 1);
+	add(&heavy, 20e-6, 10);
+	add(&heavy, 2.5e-3, 150);
+	v = judge(&light, &idle);
+	T_CHECK(v.use == NP_USE_LIGHT && v.utilisation == 0);
+	v = judge(&heavy, &idle);
+	T_CHECK(v.use == NP_USE_SATURATED && v.utilisation > 0.95);
+	v = judge(&idle, &idle);
+	T_CHECK(v.use == NP_USE_LIGHT && v.utilisation == 0);
+	np_hist_free(idle.hist);
+	np_hist_free(light.hist);
+	np_hist_free(heavy.hist);
+}
+
 T_TEST("idle against itself is light")
 {
 	struct set idle = idle_us(10, 3);

@@ -80,3 +80,46 @@ T_TEST("merging adds counts")
 	np_hist_free(a);
 	np_hist_free(b);
 }
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	unsigned n_fast; /* of 10 us */
+	unsigned n_slow;
+	double slow_sec;
+	unsigned n_rest; /* 0: all, exactly */
+	double rest_sec; /* the mean of these */
+} robust[] = {
+	{ "nothing measured",                         0,  0, 0,     0,   0 },
+	{ "one latency",                              1,  0, 0,     0,   0 },
+	{ "no slow ones",                          1000,  0, 0,     0,   0 },
+	{ "one that took as long as 90 others",      99,  1, 9e-4,  0,   0 },
+	{ "one that took longer than all others",    99,  1, 2e-3,  99,  10e-6 },
+	{ "the slowest hundredth took longest",     990, 10, 2e-3,  990, 10e-6 },
+	{ "one more is among the others",           989, 11, 2e-3,  990, 12e-6 },
+	{ "a tenth is slow",                        900, 100, 2e-3, 0,   0 },
+};
+/* clang-format on */
+
+T_TEST("a few slow latencies do not decide the moments")
+{
+	T_EACH(r, robust) {
+		struct np_hist *h = np_hist_new();
+		struct np_moments all = { 0 }, m;
+
+		for (unsigned i = 0; i < r->n_fast + r->n_slow; i++) {
+			double sec = i < r->n_fast ? 10e-6 : r->slow_sec;
+
+			np_hist_add_bin(h, np_hist_bin_of(sec), 1);
+			np_moments_add(&all, sec);
+		}
+		m = np_hist_robust(h, &all);
+		T_ROW(r->name, m.n == (r->n_rest ? r->n_rest : all.n));
+		T_ROW(r->name, r->n_rest ?
+				       t_close(m.mean, r->rest_sec, 0.05) :
+				       m.mean == all.mean && m.m2 == all.m2);
+		m = np_hist_robust(NULL, &all);
+		T_ROW(r->name, m.n == all.n && m.mean == all.mean);
+		np_hist_free(h);
+	}
+}
