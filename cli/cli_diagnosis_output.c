@@ -470,14 +470,14 @@ static void print_compared(FILE *f, const struct cli_diagnosis *diagnosis)
 				       NP_BLAME_LEAST_RUNS) :
 			      "; chosen by command, as its name does not say "
 			      "what it runs";
-	cli_print_labelled(f, "Compared",
-			   "%zu of %zu completed runs of %s on %u node%s (%u "
-			   "processor%s%s%s) in the last %s%s%s",
-			   diagnosis->n_examined, diagnosis->n_comparable,
-			   common_text(diagnosis), job->n_nodes,
-			   cli_plural_s(job->n_nodes), job->cpus,
-			   cli_plural_s(job->cpus), tasks, limit,
-			   days_text(diagnosis->since_sec), took, why);
+	cli_flabel(f, "Compared",
+		   "%zu of %zu completed runs of %s on %u node%s (%u "
+		   "processor%s%s%s) in the last %s%s%s",
+		   diagnosis->n_examined, diagnosis->n_comparable,
+		   common_text(diagnosis), job->n_nodes,
+		   cli_plural_s(job->n_nodes), job->cpus,
+		   cli_plural_s(job->cpus), tasks, limit,
+		   days_text(diagnosis->since_sec), took, why);
 }
 
 /* A number of nodes, processors or tasks, or the name of a partition. */
@@ -549,37 +549,34 @@ static void print_different(FILE *f, const struct cli_diagnosis *diagnosis)
 		struct np_acct_usual usual;
 
 		if (differs(diagnosis, trait, &usual))
-			cli_print_labelled(
-				f, "Different",
-				"another %s than in its usual runs: %s, "
-				"usually %s (%zu of %zu runs of its name)",
-				words[t],
-				trait_text(diagnosis, trait, usual.own),
-				trait_text(diagnosis, trait, usual.usual),
-				usual.runs, usual.of);
+			cli_flabel(f, "Different",
+				   "another %s than in its usual runs: %s, "
+				   "usually %s (%zu of %zu runs of its name)",
+				   words[t],
+				   trait_text(diagnosis, trait, usual.own),
+				   trait_text(diagnosis, trait, usual.usual),
+				   usual.runs, usual.of);
 	}
 	if (has_new_command(diagnosis, own, other)) {
 		bool named = may_name(diagnosis, job);
 
-		cli_print_labelled(f, "Different",
-				   "it was submitted with another command than "
-				   "all comparable runs, perhaps for another "
-				   "program or input%s%.300s%s%.300s%s",
-				   named ? ": \"" : "", named ? own : "",
-				   named ? "\", the newest of them with \"" :
-					   "",
-				   named ? other : "", named ? "\"" : "");
+		cli_flabel(f, "Different",
+			   "it was submitted with another command than "
+			   "all comparable runs, perhaps for another "
+			   "program or input%s%.300s%s%.300s%s",
+			   named ? ": \"" : "", named ? own : "",
+			   named ? "\", the newest of them with \"" : "",
+			   named ? other : "", named ? "\"" : "");
 	}
 	if (job->requeues)
-		cli_print_labelled(f, "Requeued",
-				   "it was started %u time%s before; only the "
-				   "last start counts here",
-				   job->requeues, cli_plural_s(job->requeues));
+		cli_flabel(f, "Requeued",
+			   "it was started %u time%s before; only the "
+			   "last start counts here",
+			   job->requeues, cli_plural_s(job->requeues));
 	if (job->suspended_sec > 0)
-		cli_print_labelled(
-			f, "Suspended",
-			"for %.0f s, which are excluded from its run time",
-			job->suspended_sec);
+		cli_flabel(f, "Suspended",
+			   "for %.0f s, which are excluded from its run time",
+			   job->suspended_sec);
 }
 
 /*
@@ -764,13 +761,13 @@ static void print_unusual(FILE *f, const struct cli_diagnosis *diagnosis)
 		enum np_signal signal = (enum np_signal)s;
 
 		if (reading->unusual)
-			cli_print_labelled(
-				f, "Unusual", "%s: %s on %s, usually %s%s",
-				signal_words[s],
-				signal_text(signal, reading->value),
-				cli_acct_node(&diagnosis->acct, reading->node),
-				signal_text(signal, reading->usual),
-				counted_as(diagnosis, signal));
+			cli_flabel(f, "Unusual", "%s: %s on %s, usually %s%s",
+				   signal_words[s],
+				   signal_text(signal, reading->value),
+				   cli_acct_node(&diagnosis->acct,
+						 reading->node),
+				   signal_text(signal, reading->usual),
+				   counted_as(diagnosis, signal));
 	}
 	/* Those on nodes of other jobs, with the job there. */
 	for (int s = 0; diagnosis->examined && s < NP_N_SIGNALS; s++) {
@@ -781,7 +778,7 @@ static void print_unusual(FILE *f, const struct cli_diagnosis *diagnosis)
 			neighbour_at(diagnosis, signal);
 
 		if (reading->unusual)
-			cli_print_labelled(
+			cli_flabel(
 				f, "Unusual",
 				"%s on other nodes: %s on %s%s, usually %s",
 				signal_words[s],
@@ -979,14 +976,14 @@ static void print_when(FILE *f, const struct cli_diagnosis *diagnosis)
 		if (part)
 			when = cli_text("for %s from %s", cli_sec(sec),
 					cli_date(from));
-		cli_print_labelled(f, "When", "%s: %s%s", when,
-				   worst_text(diagnosis, &span),
-				   neighbours_at(diagnosis, from, from + sec,
-						 "; with "));
+		cli_flabel(f, "When", "%s: %s%s", when,
+			   worst_text(diagnosis, &span),
+			   neighbours_at(diagnosis, from, from + sec,
+					 "; with "));
 	}
 	if (more > MAX_WHEN)
-		cli_print_labelled(f, "When", "%zu more intervals (--json)",
-				   more - MAX_WHEN);
+		cli_flabel(f, "When", "%zu more intervals (--json)",
+			   more - MAX_WHEN);
 }
 
 /* When the probes were delayed, if only in parts of the run. */
@@ -1001,7 +998,7 @@ static void print_slow_parts(FILE *f, const struct cli_diagnosis *diagnosis)
 			worst = fmax(worst, timeline->delayed[i]);
 			from = i;
 		}
-	cli_print_labelled(
+	cli_flabel(
 		f, "Its probes",
 		"the network was slower than usual for %s of %s, first at %s: "
 		"up to %.0f %% took longer than in its undisturbed runs, "
@@ -1020,14 +1017,13 @@ static void print_probes(FILE *f, const struct cli_diagnosis *diagnosis)
 	if (diagnosis->result.slow_part > 0 && diagnosis->result.slow_part < 1)
 		print_slow_parts(f, diagnosis);
 	else
-		cli_print_labelled(f, "Its probes",
-				   "%s: %.0f %% took longer than in its "
-				   "undisturbed runs, beyond what is usual",
-				   diagnosis->result.probes ==
-						   NP_WITNESS_AGAINST ?
-					   "the network was as fast as usual" :
-					   "the network was slower than usual",
-				   100 * diagnosis->result.delayed);
+		cli_flabel(f, "Its probes",
+			   "%s: %.0f %% took longer than in its "
+			   "undisturbed runs, beyond what is usual",
+			   diagnosis->result.probes == NP_WITNESS_AGAINST ?
+				   "the network was as fast as usual" :
+				   "the network was slower than usual",
+			   100 * diagnosis->result.delayed);
 }
 
 /* The columns of a neighbour that are names. */
@@ -1079,7 +1075,7 @@ static void print_neighbours(FILE *f, const struct cli_diagnosis *diagnosis)
 	bool same = false;
 
 	if (!diagnosis->n_neighbours) {
-		cli_print_labelled(
+		cli_flabel(
 			f, "Neighbours",
 			np_acct_leaves(&diagnosis->acct, diagnosis->job, &place,
 				       1) ?
@@ -1200,13 +1196,11 @@ void cli_print_off_leaves(FILE *f, const struct np_acct *acct)
 	size_t n = np_acct_off_leaves(acct);
 
 	if (n)
-		cli_print_labelled(
-			f, "Missing",
-			"%zu node%s of these jobs %s on no leaf "
-			"switch of the topology: who shared one with "
-			"%s is not known",
-			n, cli_plural_s(n), n == 1 ? "is" : "are",
-			n == 1 ? "it" : "them");
+		cli_flabel(f, "Missing",
+			   "%zu node%s of these jobs %s on no leaf switch of "
+			   "the topology: who shared one with %s is not known",
+			   n, cli_plural_s(n), n == 1 ? "is" : "are",
+			   n == 1 ? "it" : "them");
 }
 
 /*
@@ -1215,56 +1209,52 @@ void cli_print_off_leaves(FILE *f, const struct np_acct *acct)
 static void print_missing(FILE *f, const struct cli_diagnosis *diagnosis)
 {
 	if (!diagnosis->metrics)
-		cli_print_labelled(
+		cli_flabel(
 			f, "Missing",
 			"%s: only Slurm's accounting was used, and neighbours "
 			"are weighted by their number of nodes",
 			diagnosis->no_metrics.text);
 	else if (diagnosis->no_metrics.text[0])
-		cli_print_labelled(f, "Missing", "%s",
-				   diagnosis->no_metrics.text);
+		cli_flabel(f, "Missing", "%s", diagnosis->no_metrics.text);
 	if (diagnosis->metrics && diagnosis->n_without)
-		cli_print_labelled(
+		cli_flabel(
 			f, "Missing",
 			"%zu of its nodes %s no samples on the metrics server; "
 			"do nodes have other names there (MetricsLabel)?",
 			diagnosis->n_without,
 			diagnosis->n_without == 1 ? "has" : "have");
 	if (diagnosis->n_runs_without)
-		cli_print_labelled(
-			f, "Missing",
-			"%zu of the %zu comparable runs %s no "
-			"samples on the metrics server; does it "
-			"keep them for as long (--since)?",
-			diagnosis->n_runs_without, diagnosis->n_examined,
-			diagnosis->n_runs_without == 1 ? "has" : "have");
+		cli_flabel(f, "Missing",
+			   "%zu of the %zu comparable runs %s no "
+			   "samples on the metrics server; does it "
+			   "keep them for as long (--since)?",
+			   diagnosis->n_runs_without, diagnosis->n_examined,
+			   diagnosis->n_runs_without == 1 ? "has" : "have");
 	if (diagnosis->not_named.text[0])
-		cli_print_labelled(f, "Missing",
-				   "whether jobs of other users are private "
-				   "(PrivateData), so they have no names: %s",
-				   diagnosis->not_named.text);
+		cli_flabel(f, "Missing",
+			   "whether jobs of other users are private "
+			   "(PrivateData), so they have no names: %s",
+			   diagnosis->not_named.text);
 	if (diagnosis->n_leaves_skipped || diagnosis->n_nodes_skipped)
-		cli_print_labelled(f, "Missing",
-				   "the metrics server is asked about at most "
-				   "%d leaf switches and %d nodes on each: %zu "
-				   "switch%s and %zu node%s were not queried",
-				   CLI_DIAGNOSIS_LEAVES,
-				   CLI_DIAGNOSIS_LEAF_NODES,
-				   diagnosis->n_leaves_skipped,
-				   diagnosis->n_leaves_skipped == 1 ? "" : "es",
-				   diagnosis->n_nodes_skipped,
-				   cli_plural_s(diagnosis->n_nodes_skipped));
+		cli_flabel(f, "Missing",
+			   "the metrics server is asked about at most "
+			   "%d leaf switches and %d nodes on each: %zu "
+			   "switch%s and %zu node%s were not queried",
+			   CLI_DIAGNOSIS_LEAVES, CLI_DIAGNOSIS_LEAF_NODES,
+			   diagnosis->n_leaves_skipped,
+			   diagnosis->n_leaves_skipped == 1 ? "" : "es",
+			   diagnosis->n_nodes_skipped,
+			   cli_plural_s(diagnosis->n_nodes_skipped));
 	if (diagnosis->acct.one_leaf)
-		cli_print_labelled(f, "Note",
-				   "no topology is known, so all nodes count "
-				   "as one leaf switch");
+		cli_flabel(f, "Note",
+			   "no topology is known, so all nodes count "
+			   "as one leaf switch");
 	cli_print_off_leaves(f, &diagnosis->acct);
 	if (diagnosis->acct.damaged)
-		cli_print_labelled(
-			f, "Missing",
-			"%zu row%s of the accounting could not be read",
-			diagnosis->acct.damaged,
-			cli_plural_s(diagnosis->acct.damaged));
+		cli_flabel(f, "Missing",
+			   "%zu row%s of the accounting could not be read",
+			   diagnosis->acct.damaged,
+			   cli_plural_s(diagnosis->acct.damaged));
 }
 
 /* What to do next; "" if there is nothing to do. */
@@ -1306,7 +1296,7 @@ void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis)
 	print_probes(f, diagnosis);
 	print_when(f, diagnosis);
 	print_missing(f, diagnosis);
-	cli_print_labelled(f, "Next", "%s", next_advice(diagnosis));
+	cli_flabel(f, "Next", "%s", next_advice(diagnosis));
 	print_causes(f, diagnosis);
 	print_neighbours(f, diagnosis);
 	print_timeline(f, diagnosis);

@@ -537,10 +537,9 @@ void cli_print_rails(FILE *f, const struct np_record *record)
 							      " (hardly used)");
 	}
 	if (busiest)
-		cli_print_labelled(
-			f, "Rails",
-			"%s; %s is the busiest, and its latencies count", line,
-			busiest);
+		cli_flabel(f, "Rails",
+			   "%s; %s is the busiest, and its latencies count",
+			   line, busiest);
 }
 
 void cli_print_adapters(FILE *f, const struct np_sample *sample)
@@ -556,7 +555,7 @@ void cli_print_adapters(FILE *f, const struct np_sample *sample)
 			cli_appendf(line, sizeof(line), "%s%s counted %s",
 				    *line ? "; " : "", nic->device, counts);
 	}
-	cli_print_labelled(f, "Adapters", "%s", line);
+	cli_flabel(f, "Adapters", "%s", line);
 }
 
 /* ---- the verdict ---- */

@@ -551,7 +551,7 @@ void cli_fprintf(FILE *f, enum cli_colour colour, int indent,
 		fputs(cli_colour(CLI_PLAIN), f);
 }
 
-void cli_print_labelled(FILE *f, const char *label, const char *format, ...)
+void cli_flabel(FILE *f, const char *label, const char *format, ...)
 {
 	char line[LINE_BYTES];
 	va_list ap;

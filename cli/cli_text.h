@@ -154,10 +154,11 @@ void cli_print_bar(FILE *f, double share, int width);
 
 /*
  * Print a bold label, and text that is wrapped to the right of it; nothing if
- * the text is "".
+ * the text is "". cli_label() prints to standard output.
  */
 #define CLI_LABEL_COLUMNS 11
 __attribute__((format(printf, 3, 4))) void
-cli_print_labelled(FILE *f, const char *label, const char *format, ...);
+cli_flabel(FILE *f, const char *label, const char *format, ...);
+#define cli_label(...) cli_flabel(stdout, __VA_ARGS__)
 
 #endif

@@ -143,32 +143,29 @@ static int print_text(const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
 	cli_printf(CLI_BOLD, 0, "%s", cli_blame_verdict(costs));
-	cli_print_labelled(stdout, "Compared",
-			   "%zu of %zu completed jobs, in %zu group%s of at "
-			   "least %d comparable runs",
-			   costs->n_compared, costs->n_jobs, costs->n_groups,
-			   cli_plural_s(costs->n_groups), NP_JOB_COST_MIN_RUNS);
+	cli_label("Compared",
+		  "%zu of %zu completed jobs, in %zu group%s of at "
+		  "least %d comparable runs",
+		  costs->n_compared, costs->n_jobs, costs->n_groups,
+		  cli_plural_s(costs->n_groups), NP_JOB_COST_MIN_RUNS);
 	if (acct->one_leaf)
-		cli_print_labelled(stdout, "Note",
-				   "no topology is known, so all nodes count "
-				   "as one leaf switch");
+		cli_label("Note", "no topology is known, so all nodes count "
+				  "as one leaf switch");
 	cli_print_off_leaves(stdout, acct);
 	if (acct->damaged)
-		cli_print_labelled(
-			stdout, "Missing",
-			"%zu row%s of the accounting could not be read",
-			acct->damaged, cli_plural_s(acct->damaged));
+		cli_label("Missing",
+			  "%zu row%s of the accounting could not be read",
+			  acct->damaged, cli_plural_s(acct->damaged));
 	if (costs->n_dropped_meetings)
-		cli_print_labelled(
-			stdout, "Missing",
-			"%zu case%s of two jobs sharing a leaf switch not "
-			"considered, to limit memory; some costs may be too "
-			"low; a shorter --since avoids this",
-			costs->n_dropped_meetings,
-			cli_plural_s(costs->n_dropped_meetings));
+		cli_label("Missing",
+			  "%zu case%s of two jobs sharing a leaf switch not "
+			  "considered, to limit memory; some costs may be too "
+			  "low; a shorter --since avoids this",
+			  costs->n_dropped_meetings,
+			  cli_plural_s(costs->n_dropped_meetings));
 	if (costs->n_pairs)
-		cli_print_labelled(
-			stdout, "Next",
+		cli_label(
+			"Next",
 			"netprof explain JOB shows what slowed one run; sbatch "
 			"--netprofile=NAME job.sh measures an application, so "
 			"that placement can avoid such neighbours");

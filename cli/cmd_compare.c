@@ -647,7 +647,7 @@ static void put_same(const struct comparison *comparison)
 	}
 	if (*line)
 		putchar('\n');
-	cli_print_labelled(stdout, "Equal", "%s", line);
+	cli_label("Equal", "%s", line);
 }
 
 /* Is any cell of the row filled? */

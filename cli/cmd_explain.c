@@ -456,9 +456,8 @@ static void print_stale(const struct explanation *explanation)
 static void print_held(double held_sec)
 {
 	if (held_sec >= 1)
-		cli_print_labelled(stdout, "Held",
-				   "for %s by placement before it started",
-				   cli_setting_sec(held_sec));
+		cli_label("Held", "for %s by placement before it started",
+			  cli_setting_sec(held_sec));
 }
 
 /* A leaf switch that is closed to the job, and the job that is the reason. */
@@ -588,20 +587,19 @@ static void print_unknown(const struct explanation *explanation)
 	if (job->known)
 		return;
 	if (denial)
-		cli_print_labelled(stdout, "Unknown", "%s",
-				   cli_denied_text(denial));
+		cli_label("Unknown", "%s", cli_denied_text(denial));
 	else if (job->n_nodes == 1)
-		cli_print_labelled(stdout, "Unknown", "%s", one_node);
+		cli_label("Unknown", "%s", one_node);
 	else if (!*job->app)
-		cli_print_labelled(
-			stdout, "Unknown",
+		cli_label(
+			"Unknown",
 			"The job does not name its application. To measure it "
 			"under a name: sbatch --netprofile=NAME job.sh. Later "
 			"jobs give the name by --netprofile=NAME, or by "
 			"NETPROF_APP=NAME in the environment.");
 	else
-		cli_print_labelled(
-			stdout, "Unknown",
+		cli_label(
+			"Unknown",
 			"Placement has no profile of %s. To measure it: sbatch "
 			"--netprofile=%s --netprofile-calibrate job.sh",
 			job->app, job->app);
@@ -612,7 +610,7 @@ static int print_pending(const struct explanation *explanation)
 {
 	print_decision(explanation);
 	print_stale(explanation);
-	cli_print_labelled(stdout, "Decision", "%s", explanation->job->text);
+	cli_label("Decision", "%s", explanation->job->text);
 	print_unknown(explanation);
 	print_causes(explanation);
 	return CLI_DONE;
@@ -682,17 +680,15 @@ static void print_prediction(const struct explanation *explanation)
 	const char *why = explanation->not_predicted.text;
 
 	if (!explanation->n_neighbours)
-		cli_print_labelled(stdout, "Predicted",
-				   "no slowdown: no job that placement knows "
-				   "is on its leaf switches");
+		cli_label("Predicted",
+			  "no slowdown: no job that placement knows "
+			  "is on its leaf switches");
 	else if (!isnan(explanation->slowdown))
-		cli_print_labelled(stdout, "Predicted",
-				   "%s by its neighbours together%s%s",
-				   cli_change(explanation->slowdown),
-				   *why ? "; " : "", why);
+		cli_label("Predicted", "%s by its neighbours together%s%s",
+			  cli_change(explanation->slowdown), *why ? "; " : "",
+			  why);
 	else
-		cli_print_labelled(stdout, "Predicted", "not possible: %s",
-				   why);
+		cli_label("Predicted", "not possible: %s", why);
 }
 
 /*
@@ -713,11 +709,11 @@ static void print_costliest(const struct explanation *explanation)
 		       cli_text("+%.0f %% by this one alone", 100 * share) :
 		       cli_text("%.0f percentage points, in an overlap of %s",
 				100 * share, cli_sec(neighbour->overlap_sec));
-	cli_print_labelled(
-		stdout, "Costliest",
-		"%s (%s) on %.64s: %s; for details: netprof predict %s %s",
-		cli_job_name(neighbour->id, neighbour->array, neighbour->task),
-		neighbour->app, neighbour->leaves, part, app, neighbour->app);
+	cli_label("Costliest",
+		  "%s (%s) on %.64s: %s; for details: netprof predict %s %s",
+		  cli_job_name(neighbour->id, neighbour->array,
+			       neighbour->task),
+		  neighbour->app, neighbour->leaves, part, app, neighbour->app);
 }
 
 /* A running job: its neighbours now, and what they are predicted to cost. */
@@ -767,8 +763,7 @@ static void print_step(const struct explanation *explanation,
 					 isnan(explanation->slowdown) ?
 						 NULL :
 						 &explanation->slowdown);
-	cli_print_labelled(stdout, cli_text("Step %u", record->step_id), "%s",
-			   line);
+	cli_label(cli_text("Step %u", record->step_id), "%s", line);
 	cli_print_rails(stdout, record);
 	if (!np_sample_add(&sample, record))
 		cli_print_adapters(stdout, &sample);
@@ -845,12 +840,11 @@ static void print_agreement(const struct explanation *explanation)
 
 	if (!find_agreement(explanation, &agreement))
 		return;
-	cli_print_labelled(stdout, "Profiles",
-			   "predict %s, %s the %s that the run times above "
-			   "attribute to the network",
-			   cli_sec(agreement.predicted_sec), word[agreement.is],
-			   cli_sec_range(agreement.low_sec,
-					 agreement.high_sec));
+	cli_label("Profiles",
+		  "predict %s, %s the %s that the run times above "
+		  "attribute to the network",
+		  cli_sec(agreement.predicted_sec), word[agreement.is],
+		  cli_sec_range(agreement.low_sec, agreement.high_sec));
 }
 
 /*
@@ -864,27 +858,26 @@ static int print_ended(const struct explanation *explanation)
 		print_recorded(explanation);
 	if (!explanation->n_measured && explanation->have_record &&
 	    explanation->accounting.n_nodes == 1)
-		cli_print_labelled(stdout, "Measured", "no: %s", one_node);
+		cli_label("Measured", "no: %s", one_node);
 	else if (!explanation->n_measured)
-		cli_print_labelled(stdout, "Measured",
-				   "no; to learn how much its neighbours slow "
-				   "it: sbatch --netprofile=%s job.sh",
-				   *explanation->accounting.app ?
-					   explanation->accounting.app :
-					   "NAME");
+		cli_label("Measured",
+			  "no; to learn how much its neighbours slow "
+			  "it: sbatch --netprofile=%s job.sh",
+			  *explanation->accounting.app ?
+				  explanation->accounting.app :
+				  "NAME");
 	for (size_t i = explanation->n_measured; i-- > 0;)
 		print_step(explanation, &explanation->measured[i]);
 	if (!isnan(explanation->slowdown) && explanation->n_neighbours) {
-		cli_print_labelled(stdout, "Predicted",
-				   "%s over its whole run, by its neighbours",
-				   cli_change(explanation->slowdown));
+		cli_label("Predicted",
+			  "%s over its whole run, by its neighbours",
+			  cli_change(explanation->slowdown));
 		print_agreement(explanation);
 	}
 	print_costliest(explanation);
 	if (!explanation->n_neighbours)
-		cli_print_labelled(
-			stdout, "Neighbours",
-			"none: no other job was on its leaf switches");
+		cli_label("Neighbours",
+			  "none: no other job was on its leaf switches");
 	print_neighbours(explanation, true);
 	return CLI_DONE;
 }

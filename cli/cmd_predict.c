@@ -243,15 +243,13 @@ static void print_model(const struct predictions *all)
 	const struct cli_prediction *prediction = &all->prediction[0];
 
 	if (prediction->result.flags & NP_PRED_FELL_BACK)
-		cli_print_labelled(
-			stdout, "Model",
-			"%s, because %s lacks data (see To improve): %s",
-			prediction->result.model->name, all->model->name,
-			prediction->result.model->help);
+		cli_label("Model",
+			  "%s, because %s lacks data (see To improve): %s",
+			  prediction->result.model->name, all->model->name,
+			  prediction->result.model->help);
 	else
-		cli_print_labelled(stdout, "Model", "%s: %s",
-				   prediction->result.model->name,
-				   prediction->result.model->help);
+		cli_label("Model", "%s: %s", prediction->result.model->name,
+			  prediction->result.model->help);
 }
 
 static const char *runs(size_t n)
@@ -292,32 +290,28 @@ static void print_data_used(const struct predictions *all, size_t app,
 
 	if (app == prediction->victim &&
 	    prediction->result.used & NP_DATA_TRACE)
-		cli_print_labelled(stdout, label, "%s: its newest trace", name);
+		cli_label(label, "%s: its newest trace", name);
 	else if (app == prediction->victim && !loaded && !summary->alone_sec.n)
-		cli_print_labelled(stdout, label,
-				   "%s: %zu of %zu load levels%s", name,
-				   summary->n_curve, n,
-				   interval_words(summary));
+		cli_label(label, "%s: %zu of %zu load levels%s", name,
+			  summary->n_curve, n, interval_words(summary));
 	else if (app == prediction->victim)
-		cli_print_labelled(stdout, label,
-				   "%s: %zu %s under %zu of %zu load levels, "
-				   "%u %s without load%s",
-				   name, loaded, runs(loaded), summary->n_curve,
-				   n, summary->alone_sec.n,
-				   runs(summary->alone_sec.n),
-				   interval_words(summary));
+		cli_label(label,
+			  "%s: %zu %s under %zu of %zu load levels, "
+			  "%u %s without load%s",
+			  name, loaded, runs(loaded), summary->n_curve, n,
+			  summary->alone_sec.n, runs(summary->alone_sec.n),
+			  interval_words(summary));
 	else if (prediction->result.used & NP_DATA_LATENCY)
-		cli_print_labelled(
-			stdout, label,
-			"%s: %llu probe%s in %zu %s without load", name,
-			(unsigned long long)summary->program.latency.all.n,
-			cli_plural_s(summary->program.latency.all.n),
-			summary->latency.n_runs, runs(summary->latency.n_runs));
+		cli_label(label, "%s: %llu probe%s in %zu %s without load",
+			  name,
+			  (unsigned long long)summary->program.latency.all.n,
+			  cli_plural_s(summary->program.latency.all.n),
+			  summary->latency.n_runs,
+			  runs(summary->latency.n_runs));
 	else
-		cli_print_labelled(
-			stdout, label,
-			"%s: its impact on %zu of %zu load levels (%zu %s)",
-			name, summary->n_impact, n, loaded, runs(loaded));
+		cli_label(label,
+			  "%s: its impact on %zu of %zu load levels (%zu %s)",
+			  name, summary->n_impact, n, loaded, runs(loaded));
 }
 
 /* Print which runs were not used, for each application with any. */
@@ -332,8 +326,7 @@ static void print_excluded(const struct predictions *all)
 
 		if (!*excluded)
 			continue;
-		cli_print_labelled(stdout, label, "%s: %s",
-				   summary->program.name, excluded);
+		cli_label(label, "%s: %s", summary->program.name, excluded);
 		label = "";
 	}
 }
@@ -346,22 +339,18 @@ static void print_fabric(const struct predictions *all)
 {
 	const struct np_calibration *calibration = &all->known->cal;
 
-	cli_print_labelled(stdout, "Fabric",
-			   "%s%s%s, calibrated %s with %zu levels %s",
-			   *calibration->cluster ? calibration->cluster :
-						   "cluster unknown",
-			   *calibration->transport ? ", " : "",
-			   calibration->transport, cli_day(calibration->date),
-			   calibration->fabric->n_levels,
-			   cli_scope_text(calibration->scope));
+	cli_label("Fabric", "%s%s%s, calibrated %s with %zu levels %s",
+		  *calibration->cluster ? calibration->cluster :
+					  "cluster unknown",
+		  *calibration->transport ? ", " : "", calibration->transport,
+		  cli_day(calibration->date), calibration->fabric->n_levels,
+		  cli_scope_text(calibration->scope));
 	if (calibration->n_skipped)
-		cli_print_labelled(stdout, "",
-				   "%zu newer calibration%s cannot be used: %s",
-				   calibration->n_skipped,
-				   cli_plural_s(calibration->n_skipped),
-				   calibration->skipped.text);
-	cli_print_labelled(stdout, "Sharing", "%s",
-			   sharing_words(all->known, all->scope));
+		cli_label("", "%zu newer calibration%s cannot be used: %s",
+			  calibration->n_skipped,
+			  cli_plural_s(calibration->n_skipped),
+			  calibration->skipped.text);
+	cli_label("Sharing", "%s", sharing_words(all->known, all->scope));
 }
 
 /*
@@ -385,13 +374,12 @@ static void print_notes(const struct predictions *all)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++)
 		if (prediction->result.flags & notes[i].flag) {
-			cli_print_labelled(stdout, label, "%s", notes[i].words);
+			cli_label(label, "%s", notes[i].words);
 			label = "";
 		}
 	if (other_period(all, prediction))
-		cli_print_labelled(stdout, label,
-				   "The co-runner was probed with another "
-				   "period than the calibration.");
+		cli_label(label, "The co-runner was probed with another "
+				 "period than the calibration.");
 }
 
 /*
@@ -421,8 +409,8 @@ static int predict_text(const struct predictions *all)
 	cli_best_measurement(all->known, prediction, command, what,
 			     sizeof(what));
 	if (*command) {
-		cli_print_labelled(stdout, "To improve", "%s", command);
-		cli_print_labelled(stdout, "", "(%s)", what);
+		cli_label("To improve", "%s", command);
+		cli_label("", "(%s)", what);
 	}
 	return CLI_DONE;
 }

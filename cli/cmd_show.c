@@ -722,7 +722,7 @@ static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 			break;
 		cli_appendf(line, sizeof(line), "%s%s", i ? ", " : "", one);
 	}
-	cli_print_labelled(f, label, "%s", line);
+	cli_flabel(f, label, "%s", line);
 }
 
 /* Is any prediction of the list uncertain? */
@@ -742,22 +742,19 @@ static void print_pairs(FILE *f, const struct show *show, bool brief)
 	if (!pairs->predicted) {
 		/* If slowdowns are missing, too, the verdict names the run. */
 		if (show->profile.n_levels)
-			cli_print_labelled(
-				f, "Slowed by",
-				"not known: this fabric is not calibrated");
+			cli_flabel(f, "Slowed by",
+				   "not known: this fabric is not calibrated");
 		return;
 	}
 	if (cli_has_no_effect(&pairs->known, pairs->scope)) {
-		cli_print_labelled(f, "No effect", "%s",
-				   cli_no_effect_text(&pairs->known,
-						      pairs->scope));
+		cli_flabel(f, "No effect", "%s",
+			   cli_no_effect_text(&pairs->known, pairs->scope));
 		return;
 	}
 	print_list(f, pairs, "Slowed by", &pairs->slowed_by, brief);
 	print_list(f, pairs, "Slows", &pairs->slows, brief);
 	if (has_doubt(&pairs->slowed_by) || has_doubt(&pairs->slows))
-		cli_print_labelled(f, "",
-				   "(? uncertain: netprof predict says why)");
+		cli_flabel(f, "", "(? uncertain: netprof predict says why)");
 }
 
 /* Print what to avoid and what to measure. brief: only the first of them. */
@@ -767,11 +764,10 @@ print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 {
 	const char *avoid = cli_avoid_text(recommendation);
 
-	cli_print_labelled(f, "Avoid", "%s", avoid);
+	cli_flabel(f, "Avoid", "%s", avoid);
 	if (brief && *avoid)
 		return;
-	cli_print_labelled(f, "To improve", "%s",
-			   cli_improve_text(recommendation));
+	cli_flabel(f, "To improve", "%s", cli_improve_text(recommendation));
 }
 
 /* ---- labelled facts ---- */
@@ -827,10 +823,10 @@ static void print_runs(FILE *f, const struct np_run_summary *summary)
 			    strcmp(first, last) ? " to " : "",
 			    strcmp(first, last) ? last : "");
 	}
-	cli_print_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
-			   summary->latency.n_runs, runs->n, line,
-			   runs->owner == NP_STORE_USER ? "of " : "",
-			   cli_owner_name(runs->owner, runs->uid));
+	cli_flabel(f, "Runs", "%zu of %zu used%s, %s%s",
+		   summary->latency.n_runs, runs->n, line,
+		   runs->owner == NP_STORE_USER ? "of " : "",
+		   cli_owner_name(runs->owner, runs->uid));
 }
 
 /* Print how many runs do not count and why, and how many are unreadable. */
@@ -847,7 +843,7 @@ static void print_excluded(FILE *f, const struct np_run_summary *summary)
 	if (n_skipped)
 		cli_appendf(line, sizeof(line), "%s%zu unreadable",
 			    *line ? ", " : "", n_skipped);
-	cli_print_labelled(f, "Excluded", "%s", line);
+	cli_flabel(f, "Excluded", "%s", line);
 }
 
 /* Print cluster, transport, first leaf switches and MPI of the newest run. */
@@ -869,15 +865,14 @@ static void print_fabric(FILE *f, const struct np_record *run)
 	if (run->n_leaves > 4)
 		cli_appendf(line, sizeof(line), " and %zu more",
 			    run->n_leaves - 4);
-	cli_print_labelled(f, "Fabric", "cluster %s, %s%s%s%s",
-			   run->cluster ? run->cluster : "unknown",
-			   run->probe.transport ? run->probe.transport :
-						  "transport unknown",
-			   line, run->mpi_version ? ", " : "",
-			   !run->mpi_version ? "" :
-			   !strcmp(run->mpi_version, NP_MPI_NONE) ?
-					       "not MPI" :
-					       run->mpi_version);
+	cli_flabel(f, "Fabric", "cluster %s, %s%s%s%s",
+		   run->cluster ? run->cluster : "unknown",
+		   run->probe.transport ? run->probe.transport :
+					  "transport unknown",
+		   line, run->mpi_version ? ", " : "",
+		   !run->mpi_version			  ? "" :
+		   !strcmp(run->mpi_version, NP_MPI_NONE) ? "not MPI" :
+							    run->mpi_version);
 }
 
 /* Print the settings of the probes, and what they cost. */
@@ -890,9 +885,9 @@ static void print_probes(FILE *f, const struct np_run_summary *profile)
 		cost = cli_text("each used %s of a core, %s of memory",
 				cli_percent(profile->cost.cpu_share),
 				cli_bytes(profile->cost.rss_bytes_max));
-	cli_print_labelled(f, "Probes", "%s every %s; %s",
-			   cli_bytes(run->probe.message_bytes),
-			   cli_setting_sec(run->probe.period_sec), cost);
+	cli_flabel(f, "Probes", "%s every %s; %s",
+		   cli_bytes(run->probe.message_bytes),
+		   cli_setting_sec(run->probe.period_sec), cost);
 }
 
 /* Print the traffic, by the byte counters of the nodes' network devices. */
@@ -901,11 +896,10 @@ static void print_traffic(FILE *f, const struct np_run_summary *profile)
 	double rate = profile->verdict.rate;
 
 	if (!isnan(rate))
-		cli_print_labelled(f, "Traffic",
-				   "%seach measured node sent and received %s",
-				   rate < NP_VERDICT_SILENT ? "almost none: " :
-							      "",
-				   cli_rate(rate));
+		cli_flabel(f, "Traffic",
+			   "%seach measured node sent and received %s",
+			   rate < NP_VERDICT_SILENT ? "almost none: " : "",
+			   cli_rate(rate));
 }
 
 /* Print the share of delayed probes, if there is an idle baseline. */
@@ -915,12 +909,11 @@ static void print_delayed(FILE *f, const struct np_run_summary *profile)
 
 	if (!profile->is_idle && verdict->against == NP_AGAINST_IDLE)
 		/* Abbreviated, because most profiles fill the screen. */
-		cli_print_labelled(f, "Delayed",
-				   "%s of probes over %s (idle threshold); "
-				   "est. utilisation %.2f",
-				   cli_percent(verdict->delayed_share),
-				   cli_sec(verdict->delayed_sec),
-				   verdict->utilisation);
+		cli_flabel(f, "Delayed",
+			   "%s of probes over %s (idle threshold); "
+			   "est. utilisation %.2f",
+			   cli_percent(verdict->delayed_share),
+			   cli_sec(verdict->delayed_sec), verdict->utilisation);
 }
 
 /* Print the tolerance in one line; nothing if there is no trace. */
@@ -931,8 +924,8 @@ static void print_tolerance(FILE *f, const struct tolerance *tolerance)
 	if (!tolerance->traced)
 		return;
 	if (tolerance->why.text[0]) {
-		cli_print_labelled(f, "Tolerance", "not known; its trace: %s",
-				   tolerance->why.text);
+		cli_flabel(f, "Tolerance", "not known; its trace: %s",
+			   tolerance->why.text);
 		return;
 	}
 	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
@@ -946,8 +939,8 @@ static void print_tolerance(FILE *f, const struct tolerance *tolerance)
 				    *line ? " with" : " longer with",
 				    cli_sec(sec), *line ? "" : " latency");
 	}
-	cli_print_labelled(f, "Tolerance", "%s",
-			   *line ? line : "tolerates any added latency");
+	cli_flabel(f, "Tolerance", "%s",
+		   *line ? line : "tolerates any added latency");
 }
 
 /* ---- latency table ---- */
@@ -1080,16 +1073,16 @@ static void print_intervals(FILE *f, const struct np_run_summary *profile)
 		calls = cli_text("; by its %s slowdowns differ by %.1f %%",
 				 intervals->by_calls ? "traffic" : "MPI calls",
 				 100 * expm1(intervals->apart));
-	cli_print_labelled(
-		f, "Intervals",
-		"%zu loads measured in intervals of %zu %s (%.0f s), which "
-		"made %s longer by at most %s%s: %s%s%s",
-		n, intervals->n_runs, intervals->n_runs == 1 ? "run" : "runs",
-		intervals->sec, intervals->n_runs == 1 ? "it" : "them",
-		cli_percent(intervals->lost_sec /
-			    fmax(intervals->sec - intervals->lost_sec, 1)),
-		took, np_one_run_words(intervals->verdict),
-		intervals->by_calls ? ", by its MPI calls" : "", calls);
+	cli_flabel(f, "Intervals",
+		   "%zu loads measured in intervals of %zu %s (%.0f s), which "
+		   "made %s longer by at most %s%s: %s%s%s",
+		   n, intervals->n_runs,
+		   intervals->n_runs == 1 ? "run" : "runs", intervals->sec,
+		   intervals->n_runs == 1 ? "it" : "them",
+		   cli_percent(intervals->lost_sec /
+			       fmax(intervals->sec - intervals->lost_sec, 1)),
+		   took, np_one_run_words(intervals->verdict),
+		   intervals->by_calls ? ", by its MPI calls" : "", calls);
 }
 
 /* Print as many levels as fit; the head says if there are more. */

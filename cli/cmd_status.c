@@ -60,19 +60,18 @@ static void print_decision(const struct status *status)
 {
 	const struct np_state *state = status->state;
 
-	cli_print_labelled(
-		stdout, "Decided", "%s by %.64s on %.64s, every %s, in %s",
-		cli_age(state->date, status->now),
-		*state->controller ? state->controller : "slurmctld",
-		*state->cluster ? state->cluster : "an unnamed cluster",
-		cli_setting_sec(state->interval_sec),
-		cli_sec(state->decide_sec));
-	cli_print_labelled(stdout, "Jobs",
-			   "%zu running (%zu with a profile), %zu pending (%zu "
-			   "kept apart); %u profile%s",
-			   status->n_running, status->n_known,
-			   status->n_pending, status->n_kept_apart,
-			   state->n_profiles, cli_plural_s(state->n_profiles));
+	cli_label("Decided", "%s by %.64s on %.64s, every %s, in %s",
+		  cli_age(state->date, status->now),
+		  *state->controller ? state->controller : "slurmctld",
+		  *state->cluster ? state->cluster : "an unnamed cluster",
+		  cli_setting_sec(state->interval_sec),
+		  cli_sec(state->decide_sec));
+	cli_label("Jobs",
+		  "%zu running (%zu with a profile), %zu pending (%zu "
+		  "kept apart); %u profile%s",
+		  status->n_running, status->n_known, status->n_pending,
+		  status->n_kept_apart, state->n_profiles,
+		  cli_plural_s(state->n_profiles));
 }
 
 /*
@@ -82,7 +81,7 @@ static int print_and_count_lines(const char *label, const char *text)
 {
 	const size_t width = (size_t)(cli_output_columns() - CLI_LABEL_COLUMNS);
 
-	cli_print_labelled(stdout, label, "%s", text);
+	cli_label(label, "%s", text);
 	return (int)((strlen(text) + width - 1) / width);
 }
 

@@ -410,21 +410,21 @@ static void print_measured(const struct validate_ctx *ctx)
 	const struct cli_pair_results *result = &ctx->result;
 	const struct np_pairs_place *place = &ctx->pairs.place;
 
-	cli_print_labelled(stdout, "Measured",
-			   "%zu pair%s of %zu program%s on leaf switch %s: %s "
-			   "with %s, last on %s",
-			   result->n_pairs, cli_plural_s(result->n_pairs),
-			   ctx->list.n, cli_plural_s(ctx->list.n),
-			   place->leaf ? place->leaf : "(no topology)",
-			   place->victim_nodes ? place->victim_nodes : "?",
-			   place->corunner_nodes ? place->corunner_nodes : "?",
-			   cli_day(ctx->pairs.date));
+	cli_label("Measured",
+		  "%zu pair%s of %zu program%s on leaf switch %s: %s "
+		  "with %s, last on %s",
+		  result->n_pairs, cli_plural_s(result->n_pairs), ctx->list.n,
+		  cli_plural_s(ctx->list.n),
+		  place->leaf ? place->leaf : "(no topology)",
+		  place->victim_nodes ? place->victim_nodes : "?",
+		  place->corunner_nodes ? place->corunner_nodes : "?",
+		  cli_day(ctx->pairs.date));
 	if (result->n_repeated)
-		cli_print_labelled(stdout, "Repeats",
-				   "two runs of a pair differ by %.1f "
-				   "percentage points on average (%zu pair%s)",
-				   result->repeat_points, result->n_repeated,
-				   cli_plural_s(result->n_repeated));
+		cli_label("Repeats",
+			  "two runs of a pair differ by %.1f "
+			  "percentage points on average (%zu pair%s)",
+			  result->repeat_points, result->n_repeated,
+			  cli_plural_s(result->n_repeated));
 }
 
 /* Print by how much pairs are slowed that share no switch. */
@@ -438,18 +438,17 @@ static void print_controls(const struct validate_ctx *ctx)
 		without = cli_text("; %zu pair%s none", n_without,
 				   n_without == 1 ? " has" : "s have");
 	if (result->n_controls)
-		cli_print_labelled(stdout, "Controls",
-				   "on two leaf switches %zu pair%s differ%s "
-				   "from running alone by %.1f %% on average, "
-				   "at most %.1f %%; this is subtracted%s",
-				   result->n_controls,
-				   cli_plural_s(result->n_controls),
-				   result->n_controls == 1 ? "s" : "",
-				   100 * result->control_mean,
-				   100 * result->control_max, without);
+		cli_label("Controls",
+			  "on two leaf switches %zu pair%s differ%s "
+			  "from running alone by %.1f %% on average, "
+			  "at most %.1f %%; this is subtracted%s",
+			  result->n_controls, cli_plural_s(result->n_controls),
+			  result->n_controls == 1 ? "s" : "",
+			  100 * result->control_mean, 100 * result->control_max,
+			  without);
 	else
-		cli_print_labelled(
-			stdout, "Controls",
+		cli_label(
+			"Controls",
 			"none: the effect of anything else that pairs share is "
 			"attributed to the leaf switch");
 }
@@ -466,9 +465,8 @@ static void print_drift(const struct validate_ctx *ctx)
 				    ctx->list.program[i].name,
 				    100 * ctx->result.app[i].drift);
 	if (*line)
-		cli_print_labelled(stdout, "Drift",
-				   "runs alone, longest minus shortest: %s",
-				   line);
+		cli_label("Drift", "runs alone, longest minus shortest: %s",
+			  line);
 }
 
 /* Print the pairs that slow each other even without a common switch. */
@@ -478,12 +476,11 @@ static void print_rejected(const struct validate_ctx *ctx)
 		const struct cli_pair_result *pair = &ctx->result.pair[i];
 
 		if (pair->rejected)
-			cli_print_labelled(stdout, "Rejected",
-					   "%s with %s: %+.1f %% on two leaf "
-					   "switches, although they share none",
-					   victim_name(ctx, i),
-					   corunner_name(ctx, i),
-					   100 * pair->apart.mean);
+			cli_label("Rejected",
+				  "%s with %s: %+.1f %% on two leaf "
+				  "switches, although they share none",
+				  victim_name(ctx, i), corunner_name(ctx, i),
+				  100 * pair->apart.mean);
 	}
 }
 
@@ -501,12 +498,11 @@ static void print_unsteady(const struct validate_ctx *ctx)
 		double difference = ctx->result.pair[i].repeat_difference;
 
 		if (difference > CLI_REPEAT_MAX)
-			cli_print_labelled(stdout, "Unsteady",
-					   "%s with %s: two runs differ by "
-					   "%.0f percentage points%s",
-					   victim_name(ctx, i),
-					   corunner_name(ctx, i),
-					   100 * difference, again);
+			cli_label("Unsteady",
+				  "%s with %s: two runs differ by "
+				  "%.0f percentage points%s",
+				  victim_name(ctx, i), corunner_name(ctx, i),
+				  100 * difference, again);
 	}
 }
 
@@ -516,11 +512,11 @@ static void print_unpredicted(const struct validate_ctx *ctx)
 	size_t first = 0, n = count_unpredicted(ctx, &first);
 
 	if (n)
-		cli_print_labelled(stdout, "Unknown",
-				   "%zu pair%s cannot be predicted; netprof "
-				   "predict %s %s says what is missing",
-				   n, cli_plural_s(n), victim_name(ctx, first),
-				   corunner_name(ctx, first));
+		cli_label("Unknown",
+			  "%zu pair%s cannot be predicted; netprof "
+			  "predict %s %s says what is missing",
+			  n, cli_plural_s(n), victim_name(ctx, first),
+			  corunner_name(ctx, first));
 }
 
 /* Print how accurate the predictions are, compared with the best constant. */
@@ -535,25 +531,24 @@ static void print_score(const struct validate_ctx *ctx)
 	if (constant_points > 0)
 		ratio = cli_text(" (ratio %.2f)",
 				 score->mean_points / constant_points);
-	cli_print_labelled(stdout, "Error",
-			   "%.1f percentage points on average over %zu pair%s; "
-			   "the best constant (%+.1f %%) has %.1f%s",
-			   score->mean_points, score->n, cli_plural_s(score->n),
-			   100 * ctx->constant, constant_points, ratio);
-	cli_print_labelled(stdout, "Large",
-			   "%s of the errors exceed 10 percentage points, %s "
-			   "exceed 20; mean error with sign %+.1f",
-			   share_text(1 - score->within_near),
-			   share_text(score->beyond_far), score->bias_points);
-	cli_print_labelled(stdout, "At 10 %",
-			   "recall %s, precision %s (pairs slowed by 10 %% or "
-			   "more: %zu measured, %zu predicted)",
-			   share_text(score->recall),
-			   share_text(score->precision), score->n_harm,
-			   score->n_predicted_harm);
+	cli_label("Error",
+		  "%.1f percentage points on average over %zu pair%s; "
+		  "the best constant (%+.1f %%) has %.1f%s",
+		  score->mean_points, score->n, cli_plural_s(score->n),
+		  100 * ctx->constant, constant_points, ratio);
+	cli_label("Large",
+		  "%s of the errors exceed 10 percentage points, %s "
+		  "exceed 20; mean error with sign %+.1f",
+		  share_text(1 - score->within_near),
+		  share_text(score->beyond_far), score->bias_points);
+	cli_label("At 10 %",
+		  "recall %s, precision %s (pairs slowed by 10 %% or "
+		  "more: %zu measured, %zu predicted)",
+		  share_text(score->recall), share_text(score->precision),
+		  score->n_harm, score->n_predicted_harm);
 	if (score->n_intervals)
-		cli_print_labelled(
-			stdout, "Intervals",
+		cli_label(
+			"Intervals",
 			"%s of the 90 %% intervals contain the measured value; "
 			"median width %.1f percentage points",
 			share_text(score->coverage), score->width_points);

@@ -574,7 +574,7 @@ static void print_turns(const struct request *req)
 	if (req->shared_links)
 		cli_appendf(line, sizeof(line),
 			    "one message per receiver at a time");
-	cli_print_labelled(stdout, "Contention", "%s", line);
+	cli_label("Contention", "%s", line);
 }
 
 /* Prints the network parameters, with or without a topology. */
@@ -593,12 +593,11 @@ static void print_network(const struct request *req)
 	if (net->O_ns > 0)
 		snprintf(copy, sizeof(copy), " and %.3g ns per byte",
 			 net->O_ns);
-	cli_print_labelled(
-		stdout, "Network", "%s, overhead o %s%s, %s, %s%s", way,
-		time_of(net->o_ns), copy, rate(net->G_ns),
-		net->S == NP_LOGGPS_NO_RENDEZVOUS ? "no rendezvous" :
-						    "rendezvous above ",
-		net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" : cli_bytes(net->S));
+	cli_label("Network", "%s, overhead o %s%s, %s, %s%s", way,
+		  time_of(net->o_ns), copy, rate(net->G_ns),
+		  net->S == NP_LOGGPS_NO_RENDEZVOUS ? "no rendezvous" :
+						      "rendezvous above ",
+		  net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" : cli_bytes(net->S));
 	print_turns(req);
 }
 
@@ -785,8 +784,8 @@ static void print_noise(const struct program *t, const struct request *req)
 {
 	const struct np_detours *d = &req->detours;
 
-	cli_print_labelled(
-		stdout, "Noise",
+	cli_label(
+		"Noise",
 		"processors interrupted for %s of the time: run time %s (%s), "
 		"mean of %d simulations, which took %s",
 		cli_percent(d->away_ns / d->period_ns),
@@ -803,16 +802,15 @@ static void print_placed(const struct program *t)
 	const struct np_place_result *p = &t->placed;
 
 	if (!p->swaps) {
-		cli_print_labelled(
-			stdout, "Placement",
-			"no improvement: tried %zu other%s, none is faster%s",
-			p->trials, cli_plural_s(p->trials),
-			p->converged ? ", and no single change improves it" :
-				       "");
+		cli_label("Placement",
+			  "no improvement: tried %zu other%s, none is faster%s",
+			  p->trials, cli_plural_s(p->trials),
+			  p->converged ? ", and no single change improves it" :
+					 "");
 		return;
 	}
-	cli_print_labelled(
-		stdout, "Placement",
+	cli_label(
+		"Placement",
 		"run time %s instead of %s after %zu change%s; tried %zu, with "
 		"%zu restart%s (--parsable lists the nodes)",
 		cli_sec(1e-9 * p->after_ns), cli_sec(1e-9 * p->before_ns),

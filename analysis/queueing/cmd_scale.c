@@ -336,10 +336,9 @@ static void print_notes(const struct scale *s)
 				continue;
 			if (first)
 				putchar('\n');
-			cli_print_labelled(
-				stdout, first ? "Note" : "", "%.512s: %s",
-				s->run[i].path,
-				np_mpip_note_text((enum np_mpip_note)n));
+			cli_label(first ? "Note" : "", "%.512s: %s",
+				  s->run[i].path,
+				  np_mpip_note_text((enum np_mpip_note)n));
 			first = false;
 		}
 }

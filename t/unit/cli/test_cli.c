@@ -305,7 +305,7 @@ T_TEST("tables are as wide as the terminal, or a pipe")
 
 static void print_labelled(FILE *f, const void *arg)
 {
-	cli_print_labelled(f, "Label", "%s", (const char *)arg);
+	cli_flabel(f, "Label", "%s", (const char *)arg);
 }
 
 T_TEST("so they do after a label")
