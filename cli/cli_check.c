@@ -72,6 +72,12 @@ const char *cli_result_name(enum cli_result result)
 	return names[result];
 }
 
+/* cli_check_add() with each result, and a short name for what follows it. */
+#define ok(check, ...) cli_check_add(check, CLI_OK, __VA_ARGS__)
+#define warning(check, ...) cli_check_add(check, CLI_WARNING, __VA_ARGS__)
+#define problem(check, ...) cli_check_add(check, CLI_PROBLEM, __VA_ARGS__)
+#define remedy(...) cli_check_remedy(__VA_ARGS__)
+
 /* ---- configuration and programs ---- */
 
 /* Check the rails file, and count the rails in it. */
@@ -84,11 +90,10 @@ static void check_rails(struct cli_check *check)
 	if (!check->conf.rails[0])
 		return;
 	if (np_rails_load(check->conf.rails, &topo, &err)) {
-		cli_check_add(check, CLI_PROBLEM, "rails", "%s", err.text);
-		cli_check_remedy(
-			check,
-			"correct it, see Rails in netprof.conf(5); until then "
-			"only the first leaf switch of a node is measured");
+		problem(check, "rails", "%s", err.text);
+		remedy(check,
+		       "correct it, see Rails in netprof.conf(5); until then "
+		       "only the first leaf switch of a node is measured");
 		return;
 	}
 	for (size_t i = 0; i < topo.n; i++) {
@@ -102,8 +107,8 @@ static void check_rails(struct cli_check *check)
 		      "%s: %zu rail%s", check->conf.rails, n_rails,
 		      cli_plural_s(n_rails));
 	if (!n_rails)
-		cli_check_remedy(check, "write a line for each leaf switch of "
-					"each rail, or remove Rails");
+		remedy(check, "write a line for each leaf switch of "
+			      "each rail, or remove Rails");
 	np_topo_free(&topo);
 }
 
@@ -115,30 +120,27 @@ static void check_conf(struct cli_check *check)
 	struct np_conf step;
 
 	if (np_conf_from_environment(&check->conf, &err)) {
-		cli_check_add(check, CLI_PROBLEM, "configuration", "%s",
-			      err.text);
-		cli_check_remedy(check,
-				 "correct it, see netprof.conf(5); until then "
-				 "%sslurmctld keeps the configuration that it "
-				 "read before",
-				 np_conf_for_step(&step, NULL) ?
-					 "nothing is measured, and " :
-					 "");
+		problem(check, "configuration", "%s", err.text);
+		remedy(check,
+		       "correct it, see netprof.conf(5); until then "
+		       "%sslurmctld keeps the configuration that it "
+		       "read before",
+		       np_conf_for_step(&step, NULL) ?
+			       "nothing is measured, and " :
+			       "");
 	} else if (access(path, F_OK)) {
-		cli_check_add(check, CLI_OK, "configuration",
-			      "there is no %s; the defaults are used", path);
+		ok(check, "configuration",
+		   "there is no %s; the defaults are used", path);
 	} else {
-		cli_check_add(check, CLI_OK, "configuration",
-			      "%s: Placement=%s", path,
-			      np_mode_name(check->conf.place.mode));
+		ok(check, "configuration", "%s: Placement=%s", path,
+		   np_mode_name(check->conf.place.mode));
 	}
 	check_rails(check);
 	check->placement_on = np_place_conf_enabled(&check->conf.place);
 	if (check->conf.enabled)
 		return;
-	cli_check_add(check, CLI_WARNING, "configuration",
-		      "Enabled=no: nothing is measured");
-	cli_check_remedy(check, "write Enabled=yes in %s", path);
+	warning(check, "configuration", "Enabled=no: nothing is measured");
+	remedy(check, "write Enabled=yes in %s", path);
 }
 
 /* Check that a program is installed which job steps start. */
@@ -151,10 +153,9 @@ static void check_program(struct cli_check *check, const char *dir,
 	if (!access(path, X_OK))
 		return;
 	*missing = true;
-	cli_check_add(check, CLI_PROBLEM, "programs", "%s: %s", path,
-		      strerror(errno));
-	cli_check_remedy(check, "make install, or correct BinDir and "
-				"LibexecDir in netprof.conf");
+	problem(check, "programs", "%s: %s", path, strerror(errno));
+	remedy(check, "make install, or correct BinDir and "
+		      "LibexecDir in netprof.conf");
 }
 
 /* Add a finding for each missing program, or a single one if none is. */
@@ -171,8 +172,8 @@ static void check_programs(struct cli_check *check)
 	check_program(check, check->conf.libexecdir, "netprof-mpi", &missing);
 	check_program(check, check->conf.libexecdir, "netprof-saver", &missing);
 	if (!missing)
-		cli_check_add(check, CLI_OK, "programs", "in %s and %s",
-			      check->conf.bindir, check->conf.libexecdir);
+		ok(check, "programs", "in %s and %s", check->conf.bindir,
+		   check->conf.libexecdir);
 }
 
 /* ---- Slurm and the plugins ---- */
@@ -199,36 +200,32 @@ static void check_slurm(struct cli_check *check)
 	const struct cli_slurm *slurm = &check->slurm;
 
 	if (!slurm->installed) {
-		cli_check_add(check, CLI_WARNING, "Slurm",
-			      "the versions of slurmctld and scontrol are "
-			      "unknown: neither answers");
-		cli_check_remedy(check, "run netprof check where slurmctld "
-					"runs, with Slurm's programs in PATH");
+		warning(check, "Slurm",
+			"the versions of slurmctld and scontrol are "
+			"unknown: neither answers");
+		remedy(check, "run netprof check where slurmctld "
+			      "runs, with Slurm's programs in PATH");
 	} else if (slurm->running && slurm->running != slurm->installed) {
-		cli_check_add(check, CLI_WARNING, "Slurm",
-			      "slurmctld %s runs, %s %s is installed here",
-			      version_text(slurm->running), slurm->installed_of,
-			      version_text(slurm->installed));
-		cli_check_remedy(check, "before slurmctld is restarted, look "
-					"at the plugins below");
+		warning(check, "Slurm",
+			"slurmctld %s runs, %s %s is installed here",
+			version_text(slurm->running), slurm->installed_of,
+			version_text(slurm->installed));
+		remedy(check, "before slurmctld is restarted, look "
+			      "at the plugins below");
 	} else {
-		cli_check_add(check, CLI_OK, "Slurm", "%s %s",
-			      slurm->installed_of,
-			      version_text(slurm->installed));
+		ok(check, "Slurm", "%s %s", slurm->installed_of,
+		   version_text(slurm->installed));
 	}
 	if (slurm->responds)
 		return;
-	cli_check_add(check, CLI_WARNING, "Slurm",
-		      "slurmctld does not answer scontrol%s%s",
-		      *slurm->conf ? "; what follows is from " :
-				     ", and slurm.conf cannot be read: ",
-		      *slurm->conf ? slurm->conf : slurm->conf_error);
-	cli_check_remedy(check,
-			 "see slurmctld.log, or journalctl -u slurmctld");
+	warning(check, "Slurm", "slurmctld does not answer scontrol%s%s",
+		*slurm->conf ? "; what follows is from " :
+			       ", and slurm.conf cannot be read: ",
+		*slurm->conf ? slurm->conf : slurm->conf_error);
+	remedy(check, "see slurmctld.log, or journalctl -u slurmctld");
 	if (*slurm->conf && *slurm->conf_error) {
-		cli_check_add(check, CLI_WARNING, "slurm.conf", "%s",
-			      slurm->conf_error);
-		cli_check_remedy(check, "correct the line");
+		warning(check, "slurm.conf", "%s", slurm->conf_error);
+		remedy(check, "correct the line");
 	}
 }
 
@@ -262,8 +259,7 @@ static void report_mismatch(struct cli_check *check, const char *path,
 			      "slurmctld starts with it, and placement is off" :
 			      "sbatch, srun and slurmstepd load it, and "
 			      "nothing is measured");
-	cli_check_remedy(check, in_ctld ? REBUILD ", then restart slurmctld" :
-					  REBUILD);
+	remedy(check, in_ctld ? REBUILD ", then restart slurmctld" : REBUILD);
 }
 
 /* Check for PLACEMENT, which job_submit_netprof.so loads from its directory. */
@@ -280,7 +276,7 @@ static void check_placement_plugin(struct cli_check *check, const char *path,
 		check, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
 		"%s: %s: slurmctld starts without it, and placement is off",
 		placement, strerror(errno));
-	cli_check_remedy(check, REBUILD ", then restart slurmctld");
+	remedy(check, REBUILD ", then restart slurmctld");
 }
 
 /*
@@ -300,24 +296,23 @@ static void check_plugin(struct cli_check *check, const char *path, bool used)
 		    0) {
 		cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING,
 			      basename(path), "cannot be used: %s", err.text);
-		cli_check_remedy(check, REBUILD);
+		remedy(check, REBUILD);
 		return;
 	}
 	in_ctld = !strncmp(type, "job_submit/", 11);
 	if (!check->slurm.installed)
-		cli_check_add(check, CLI_WARNING, basename(path),
-			      "was built for Slurm %s; the installed version "
-			      "is unknown",
-			      version_text(built));
+		warning(check, basename(path),
+			"was built for Slurm %s; the installed version "
+			"is unknown",
+			version_text(built));
 	else if (!np_loader_fits(built, check->slurm.installed))
 		report_mismatch(check, path, in_ctld, built, used);
 	else
-		cli_check_add(check, CLI_OK, basename(path),
-			      "was built for Slurm %s: works in %s %s",
-			      version_text(built),
-			      in_ctld ? "slurmctld" :
-					"sbatch, srun and slurmstepd",
-			      version_text(check->slurm.installed));
+		ok(check, basename(path),
+		   "was built for Slurm %s: works in %s %s",
+		   version_text(built),
+		   in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
+		   version_text(check->slurm.installed));
 	if (in_ctld)
 		check_placement_plugin(check, path, used);
 }
@@ -354,41 +349,40 @@ static void check_job_submit(struct cli_check *check)
 			 sizeof(path)))
 		check_plugin(check, path, used);
 	else if (used && is_controller(&check->slurm)) {
-		cli_check_add(check, CLI_PROBLEM, JOB_SUBMIT,
-			      "is not in %s, and JobSubmitPlugins names it: "
-			      "slurmctld will not start",
-			      check->slurm.plugin_dirs);
-		cli_check_remedy(check,
-				 "%s; or remove netprof from JobSubmitPlugins "
-				 "in slurm.conf",
-				 REBUILD);
+		problem(check, JOB_SUBMIT,
+			"is not in %s, and JobSubmitPlugins names it: "
+			"slurmctld will not start",
+			check->slurm.plugin_dirs);
+		remedy(check,
+		       "%s; or remove netprof from JobSubmitPlugins "
+		       "in slurm.conf",
+		       REBUILD);
 	} else if (used) {
-		cli_check_add(check, CLI_OK, JOB_SUBMIT,
-			      "is not on this host; slurmctld runs on %s",
-			      check->slurm.controllers);
+		ok(check, JOB_SUBMIT,
+		   "is not on this host; slurmctld runs on %s",
+		   check->slurm.controllers);
 	}
 	if (used && strpbrk(check->slurm.job_submit, " \t")) {
-		cli_check_add(check, CLI_PROBLEM, "slurm.conf",
-			      "JobSubmitPlugins=\"%s\" has a blank: slurmctld "
-			      "does not find the plugin and will not start",
-			      check->slurm.job_submit);
-		cli_check_remedy(check, "remove the blank");
+		problem(check, "slurm.conf",
+			"JobSubmitPlugins=\"%s\" has a blank: slurmctld "
+			"does not find the plugin and will not start",
+			check->slurm.job_submit);
+		remedy(check, "remove the blank");
 	} else if (used && !check->placement_on) {
-		cli_check_add(check, CLI_OK, "slurm.conf",
-			      "JobSubmitPlugins has netprof, but placement is "
-			      "off in netprof.conf");
+		ok(check, "slurm.conf",
+		   "JobSubmitPlugins has netprof, but placement is "
+		   "off in netprof.conf");
 	} else if (used) {
-		cli_check_add(check, CLI_OK, "slurm.conf",
-			      "JobSubmitPlugins=%s", check->slurm.job_submit);
+		ok(check, "slurm.conf", "JobSubmitPlugins=%s",
+		   check->slurm.job_submit);
 	} else if (check->placement_on) {
-		cli_check_add(check, CLI_PROBLEM, "slurm.conf",
-			      "placement is on in netprof.conf, but "
-			      "JobSubmitPlugins has no netprof");
-		cli_check_remedy(check,
-				 "add netprof to JobSubmitPlugins in %s, then "
-				 "scontrol reconfigure",
-				 *check->slurm.conf ? check->slurm.conf :
-						      "slurm.conf");
+		problem(check, "slurm.conf",
+			"placement is on in netprof.conf, but "
+			"JobSubmitPlugins has no netprof");
+		remedy(check,
+		       "add netprof to JobSubmitPlugins in %s, then "
+		       "scontrol reconfigure",
+		       *check->slurm.conf ? check->slurm.conf : "slurm.conf");
 	}
 }
 
@@ -409,13 +403,12 @@ static void check_plugin_dirs(struct cli_check *check)
 		errno = ENOTDIR;
 		if (!len || (!stat(path, &st) && S_ISDIR(st.st_mode)))
 			continue;
-		cli_check_add(
-			check, CLI_PROBLEM, "slurm.conf",
+		problem(check, "slurm.conf",
 			"PluginDir names \"%s\": %s: Slurm does not start "
 			"on this host",
 			path, strerror(errno));
-		cli_check_remedy(check, "create the directory, or remove it "
-					"from PluginDir");
+		remedy(check, "create the directory, or remove it "
+			      "from PluginDir");
 	}
 }
 
@@ -430,9 +423,8 @@ static void check_plugins(struct cli_check *check)
 		check_plugin(check, path, true);
 		return;
 	}
-	cli_check_add(check, CLI_PROBLEM, SPANK, "is not in %s",
-		      check->slurm.plugin_dirs);
-	cli_check_remedy(check, "%s", REBUILD);
+	problem(check, SPANK, "is not in %s", check->slurm.plugin_dirs);
+	remedy(check, "%s", REBUILD);
 }
 
 /* State of our plugin in plugstack.conf. */
@@ -553,53 +545,48 @@ static bool is_configless(const struct cli_slurm *slurm)
 static void check_loaded(struct cli_check *check, const struct stack *stack)
 {
 	if (*stack->argument.text) {
-		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s",
-			      stack->argument.text);
-		cli_check_remedy(check, "correct it, see netprof.conf(5); "
-					"until then nothing is measured");
+		problem(check, "plugstack.conf", "%s", stack->argument.text);
+		remedy(check, "correct it, see netprof.conf(5); "
+			      "until then nothing is measured");
 	}
 	if (stack->required) {
-		cli_check_add(
-			check, CLI_WARNING, "plugstack.conf",
+		warning(check, "plugstack.conf",
 			SPANK
 			" is required: if it cannot be loaded, jobs fail");
-		cli_check_remedy(
-			check,
-			"write \"optional\" instead of \"required\" in %s",
-			stack->loaded_at);
+		remedy(check,
+		       "write \"optional\" instead of \"required\" in %s",
+		       stack->loaded_at);
 	}
 	if (*stack->again_at) {
-		cli_check_add(check, CLI_WARNING, "plugstack.conf",
-			      SPANK " is loaded by %s and again by %s: srun "
-				    "and sbatch print an error about it",
-			      stack->loaded_at, stack->again_at);
-		cli_check_remedy(check, "remove one of the two lines");
+		warning(check, "plugstack.conf",
+			SPANK " is loaded by %s and again by %s: srun "
+			      "and sbatch print an error about it",
+			stack->loaded_at, stack->again_at);
+		remedy(check, "remove one of the two lines");
 	}
 	if (*stack->pyxis_at) {
-		cli_check_add(
-			check, CLI_WARNING, "plugstack.conf",
+		warning(check, "plugstack.conf",
 			"%s loads spank_pyxis.so before " SPANK
 			": steps with --container-image are not measured, "
 			"because the probe agents would start in the container",
 			stack->pyxis_at);
-		cli_check_remedy(check,
-				 "move the line of " SPANK " (%s) before it",
-				 stack->loaded_at);
+		remedy(check, "move the line of " SPANK " (%s) before it",
+		       stack->loaded_at);
 	}
 	if (*stack->unsent && is_configless(&check->slurm)) {
-		cli_check_add(check, CLI_WARNING, "plugstack.conf",
-			      "nodes that get it from slurmctld "
-			      "(enable_configless) do not get what it includes "
-			      "as %s: they do not load " SPANK,
-			      stack->unsent);
-		cli_check_remedy(check,
-				 "write \"optional " SPANK
-				 "\" into %s itself instead of the include, "
-				 "then scontrol reconfigure",
-				 check->slurm.plugstack);
+		warning(check, "plugstack.conf",
+			"nodes that get it from slurmctld "
+			"(enable_configless) do not get what it includes "
+			"as %s: they do not load " SPANK,
+			stack->unsent);
+		remedy(check,
+		       "write \"optional " SPANK
+		       "\" into %s itself instead of the include, "
+		       "then scontrol reconfigure",
+		       check->slurm.plugstack);
 	} else if (!stack->required && !*stack->again_at && !*stack->pyxis_at &&
 		   !*stack->argument.text) {
-		cli_check_add(check, CLI_OK, "plugstack.conf", "loads " SPANK);
+		ok(check, "plugstack.conf", "loads " SPANK);
 	}
 }
 
@@ -616,10 +603,10 @@ static void report_unread(struct cli_check *check, const struct stack *stack,
 		      rc == -EACCES || loaded ? CLI_WARNING : CLI_PROBLEM,
 		      "plugstack.conf", "%s", why);
 	if (rc == -EACCES)
-		cli_check_remedy(check, "run netprof check as root");
+		remedy(check, "run netprof check as root");
 	else if (loaded)
-		cli_check_remedy(check, "write the line anew: srun and sbatch "
-					"may print an error about it");
+		remedy(check, "write the line anew: srun and sbatch "
+			      "may print an error about it");
 }
 
 /*
@@ -648,40 +635,37 @@ static void check_plugstack(struct cli_check *check)
 	} else if (*stack.loaded_at) {
 		return;
 	} else if (*stack.missing) {
-		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
-			      "%s names %s, which does not exist: there is no "
-			      "--netprofile",
-			      path, stack.missing);
-		cli_check_remedy(check,
-				 "write " SPANK " without a directory: Slurm "
-				 "searches for it in PluginDir");
+		problem(check, "plugstack.conf",
+			"%s names %s, which does not exist: there is no "
+			"--netprofile",
+			path, stack.missing);
+		remedy(check, "write " SPANK " without a directory: Slurm "
+			      "searches for it in PluginDir");
 	} else if (stack.carriage_return) {
-		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
-			      "%s does not load " SPANK
-			      ": the line ends with a carriage return, which "
-			      "Slurm takes as part of the name",
-			      path);
-		cli_check_remedy(check, "convert the file to Unix line ends");
+		problem(check, "plugstack.conf",
+			"%s does not load " SPANK
+			": the line ends with a carriage return, which "
+			"Slurm takes as part of the name",
+			path);
+		remedy(check, "convert the file to Unix line ends");
 	} else if (stack.has_snippet) {
-		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
-			      "%s includes %s, which does not load " SPANK
-			      ": there is no --netprofile",
-			      path, SNIPPET);
-		cli_check_remedy(check, "echo 'optional " SPANK "' >>%s",
-				 SNIPPET);
+		problem(check, "plugstack.conf",
+			"%s includes %s, which does not load " SPANK
+			": there is no --netprofile",
+			path, SNIPPET);
+		remedy(check, "echo 'optional " SPANK "' >>%s", SNIPPET);
 	} else {
 		if (access(path, F_OK))
-			cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
-				      "%s: %s: there is no --netprofile", path,
-				      strerror(errno));
+			problem(check, "plugstack.conf",
+				"%s: %s: there is no --netprofile", path,
+				strerror(errno));
 		else
-			cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
-				      "%s does not load " SPANK
-				      ": there is no --netprofile",
-				      path);
-		cli_check_remedy(
-			check, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
-			NP_SYSCONFDIR, path);
+			problem(check, "plugstack.conf",
+				"%s does not load " SPANK
+				": there is no --netprofile",
+				path);
+		remedy(check, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
+		       NP_SYSCONFDIR, path);
 	}
 }
 
@@ -695,29 +679,26 @@ static void check_plugstack(struct cli_check *check)
  */
 static void report_excess_entries(struct cli_check *check, bool squatters)
 {
-	cli_check_add(
-		check, CLI_PROBLEM, "users/",
+	problem(check, "users/",
 		"%s/users: more than %d entries: slurmctld ignores the rest",
 		check->conf.store, NP_STORE_MAX_SCAN);
-	cli_check_remedy(
-		check,
-		squatters ?
-			"remove the entries that do not belong to the user "
-			"they are named for, listed below" :
-			"remove the directories of users that no longer exist");
+	remedy(check,
+	       squatters ?
+		       "remove the entries that do not belong to the user "
+		       "they are named for, listed below" :
+		       "remove the directories of users that no longer exist");
 }
 
 /* Directories that root made for users only need their owner changed. */
 static void report_owned_by_root(struct cli_check *check,
 				 const struct np_store_squatter *squatter)
 {
-	cli_check_add(check, CLI_PROBLEM, "users/",
-		      "root owns %zu director%s of other users, such as "
-		      "%s/users/%u: their runs are not recorded",
-		      squatter->n_taken, squatter->n_taken == 1 ? "y" : "ies",
-		      check->conf.store, squatter->taken);
-	cli_check_remedy(check, "netprof check --make-users %u",
-			 squatter->taken);
+	problem(check, "users/",
+		"root owns %zu director%s of other users, such as "
+		"%s/users/%u: their runs are not recorded",
+		squatter->n_taken, squatter->n_taken == 1 ? "y" : "ies",
+		check->conf.store, squatter->taken);
+	remedy(check, "netprof check --make-users %u", squatter->taken);
 }
 
 /* Report a user who owns entries with names of other users or of nobody. */
@@ -728,36 +709,35 @@ static void report_squatter(struct cli_check *check,
 	const char *user = cli_user(squatter->uid);
 
 	if (squatter->n_taken)
-		cli_check_add(check, CLI_PROBLEM, "users/",
-			      "%s owns %zu director%s of other users, such as "
-			      "%s/users/%u: their runs are not recorded",
-			      user, squatter->n_taken,
-			      squatter->n_taken == 1 ? "y" : "ies", store,
-			      squatter->taken);
+		problem(check, "users/",
+			"%s owns %zu director%s of other users, such as "
+			"%s/users/%u: their runs are not recorded",
+			user, squatter->n_taken,
+			squatter->n_taken == 1 ? "y" : "ies", store,
+			squatter->taken);
 	else
-		cli_check_add(check, CLI_WARNING, "users/",
-			      "%s owns %zu entr%s in %s/users that are named "
-			      "for no user",
-			      user, squatter->n, squatter->n == 1 ? "y" : "ies",
-			      store);
-	cli_check_remedy(
-		check,
-		"find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name %u "
-		"-exec rm -r {} +; netprof check --make-users",
-		store, squatter->uid, squatter->uid);
+		warning(check, "users/",
+			"%s owns %zu entr%s in %s/users that are named "
+			"for no user",
+			user, squatter->n, squatter->n == 1 ? "y" : "ies",
+			store);
+	remedy(check,
+	       "find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name %u "
+	       "-exec rm -r {} +; netprof check --make-users",
+	       store, squatter->uid, squatter->uid);
 }
 
 /* Report directories that the group of slurmctld cannot read. */
 static void report_unreadable(struct cli_check *check,
 			      const struct np_store_census *census)
 {
-	cli_check_add(check, CLI_WARNING, "users/",
-		      "slurmctld cannot read %zu director%s because of the "
-		      "mode, such as %s/users/%u",
-		      census->n_closed, census->n_closed == 1 ? "y" : "ies",
-		      check->conf.store, census->closed);
-	cli_check_remedy(check, "netprof check --make-users, or wait for the "
-				"next runs of these users");
+	warning(check, "users/",
+		"slurmctld cannot read %zu director%s because of the "
+		"mode, such as %s/users/%u",
+		census->n_closed, census->n_closed == 1 ? "y" : "ies",
+		check->conf.store, census->closed);
+	remedy(check, "netprof check --make-users, or wait for the "
+		      "next runs of these users");
 }
 
 /* Check that each entry of users/ belongs to the user whose name it has. */
@@ -773,7 +753,7 @@ static void check_owners(struct cli_check *check)
 		np_store_close(store);
 	}
 	if (rc) {
-		cli_check_add(check, CLI_WARNING, "users/", "%s", err.text);
+		warning(check, "users/", "%s", err.text);
 		return;
 	}
 	if (census.cut)
@@ -784,9 +764,8 @@ static void check_owners(struct cli_check *check)
 		else
 			report_owned_by_root(check, &census.squatter[i]);
 	if (census.n > MAX_SQUATTERS)
-		cli_check_add(check, CLI_WARNING, "users/",
-			      "%zu more users own such entries",
-			      census.n - MAX_SQUATTERS);
+		warning(check, "users/", "%zu more users own such entries",
+			census.n - MAX_SQUATTERS);
 	if (census.n_closed)
 		report_unreadable(check, &census);
 	np_store_census_free(&census);
@@ -817,26 +796,25 @@ static bool check_store_dir(struct cli_check *check)
 	struct stat st;
 
 	if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
-		cli_check_add(check, CLI_PROBLEM, "store", "%s: %s", dir,
-			      errno ? strerror(errno) : "expected a directory");
-		cli_check_remedy(check, "netprof check --make-store, as root; "
-					"see netprof-profile(5)");
+		problem(check, "store", "%s: %s", dir,
+			errno ? strerror(errno) : "expected a directory");
+		remedy(check, "netprof check --make-store, as root; "
+			      "see netprof-profile(5)");
 		return false;
 	}
 	if (others_may_write(&st)) {
-		cli_check_add(check, CLI_PROBLEM, "store",
-			      "%s: mode %o: users other than its owner can "
-			      "write there",
-			      dir, st.st_mode & 07777);
-		cli_check_remedy(check, "chmod go-w %s", dir);
+		problem(check, "store",
+			"%s: mode %o: users other than its owner can "
+			"write there",
+			dir, st.st_mode & 07777);
+		remedy(check, "chmod go-w %s", dir);
 	} else if (!(st.st_mode & S_IXOTH)) {
-		cli_check_add(
-			check, CLI_WARNING, "store",
+		warning(check, "store",
 			"%s: mode %o: users outside its group cannot use it",
 			dir, st.st_mode & 07777);
-		cli_check_remedy(check, "chmod o+x %s", dir);
+		remedy(check, "chmod o+x %s", dir);
 	} else {
-		cli_check_add(check, CLI_OK, "store", "%s", dir);
+		ok(check, "store", "%s", dir);
 	}
 	return true;
 }
@@ -853,25 +831,21 @@ static bool check_users(struct cli_check *check)
 	snprintf(path, sizeof(path), "%s/users", check->conf.store);
 	exists = !lstat(path, &st);
 	if (!exists) {
-		cli_check_add(check, CLI_PROBLEM, "users/", "%s: %s", path,
-			      strerror(errno));
+		problem(check, "users/", "%s: %s", path, strerror(errno));
 	} else if ((st.st_mode & 07777) != 03777 || !S_ISDIR(st.st_mode)) {
-		cli_check_add(check, CLI_PROBLEM, "users/",
-			      "%s: mode %o, expected 3777", path,
-			      st.st_mode & 07777);
+		problem(check, "users/", "%s: mode %o, expected 3777", path,
+			st.st_mode & 07777);
 	} else if (uid != (uid_t)-1 && uid && st.st_gid != group) {
-		cli_check_add(check, CLI_PROBLEM, "users/",
-			      "%s: group %u, expected that of %s, %u: "
-			      "slurmctld cannot read profiles there",
-			      path, st.st_gid, check->slurm.user, group);
+		problem(check, "users/",
+			"%s: group %u, expected that of %s, %u: "
+			"slurmctld cannot read profiles there",
+			path, st.st_gid, check->slurm.user, group);
 	} else {
-		cli_check_add(check, CLI_OK, "users/",
-			      "users may write their profiles, slurmctld may "
-			      "read them");
+		ok(check, "users/",
+		   "users may write their profiles, slurmctld may read them");
 		return true;
 	}
-	cli_check_remedy(check, "install -d -m 3777 -g %s %s",
-			 check->slurm.user, path);
+	remedy(check, "install -d -m 3777 -g %s %s", check->slurm.user, path);
 	return exists && S_ISDIR(st.st_mode);
 }
 
@@ -887,31 +861,26 @@ static void check_published_dir(struct cli_check *check)
 		cli_check_add(check,
 			      errno == ENOENT ? CLI_WARNING : CLI_PROBLEM,
 			      about, "%s: %s", path, strerror(errno));
-		cli_check_remedy(check, "install -d -m 755 %s", path);
+		remedy(check, "install -d -m 755 %s", path);
 		return;
 	}
 	if (!S_ISDIR(st.st_mode)) {
-		cli_check_add(
-			check, CLI_PROBLEM, about,
+		problem(check, about,
 			"%s: not a directory; a symbolic link is not allowed",
 			path);
-		cli_check_remedy(check, "rm %s; install -d -m 755 %s", path,
-				 path);
+		remedy(check, "rm %s; install -d -m 755 %s", path, path);
 	} else if (st.st_uid && !stat(check->conf.store, &store_st) &&
 		   st.st_uid != store_st.st_uid) {
-		cli_check_add(check, CLI_PROBLEM, about,
-			      "%s: owned by %s, therefore not trusted", path,
-			      cli_user(st.st_uid));
-		cli_check_remedy(check,
-				 "check its contents, then chown -R root %s",
-				 path);
+		problem(check, about, "%s: owned by %s, therefore not trusted",
+			path, cli_user(st.st_uid));
+		remedy(check, "check its contents, then chown -R root %s",
+		       path);
 	} else if (others_may_write(&st) || (st.st_mode & 0555) != 0555) {
-		cli_check_add(check, CLI_PROBLEM, about,
-			      "%s: mode %o, expected 755", path,
-			      st.st_mode & 07777);
-		cli_check_remedy(check, "chmod 755 %s", path);
+		problem(check, about, "%s: mode %o, expected 755", path,
+			st.st_mode & 07777);
+		remedy(check, "chmod 755 %s", path);
 	} else {
-		cli_check_add(check, CLI_OK, about, "%s", path);
+		ok(check, about, "%s", path);
 	}
 }
 
@@ -937,16 +906,15 @@ static void check_placement_dir(struct cli_check *check)
 	snprintf(path, sizeof(path), "%s/placement", check->conf.store);
 	exists = !lstat(path, &st);
 	if (uid == (uid_t)-1)
-		cli_check_add(check, CLI_WARNING, "placement/",
-			      "this host has no user %s", check->slurm.user);
+		warning(check, "placement/", "this host has no user %s",
+			check->slurm.user);
 	else if (exists && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
 		 !others_may_write(&st))
-		cli_check_add(check, CLI_OK, "placement/", "%s belongs to %s",
-			      path, cli_user(st.st_uid));
+		ok(check, "placement/", "%s belongs to %s", path,
+		   cli_user(st.st_uid));
 	else if (!exists && !stat(check->conf.store, &st) &&
 		 may_write(&st, uid, gid))
-		cli_check_add(check, CLI_OK, "placement/",
-			      "slurmctld will create %s", path);
+		ok(check, "placement/", "slurmctld will create %s", path);
 	else {
 		cli_check_add(
 			check, check->placement_on ? CLI_PROBLEM : CLI_WARNING,
@@ -956,8 +924,8 @@ static void check_placement_dir(struct cli_check *check)
 			others_may_write(&st) ?
 				  "users other than its owner can write there" :
 				  "SlurmUser cannot write there");
-		cli_check_remedy(check, "install -d -m 755 -o %s %s",
-				 check->slurm.user, path);
+		remedy(check, "install -d -m 755 -o %s %s", check->slurm.user,
+		       path);
 	}
 }
 
@@ -987,8 +955,7 @@ static void check_levels(struct cli_check *check,
 	char rail[128] = "";
 
 	if (np_self_check(cal->fabric, &levels, &err)) {
-		cli_check_add(check, CLI_WARNING, "calibration", "%s",
-			      err.text);
+		warning(check, "calibration", "%s", err.text);
 		return;
 	}
 	if (!levels.n)
@@ -1004,9 +971,8 @@ static void check_levels(struct cli_check *check,
 		cal->level[levels.worst].name, levels.worst_points,
 		levels.doubtful ? "; predictions here cannot be trusted" : "");
 	if (levels.doubtful)
-		cli_check_remedy(check, CALIBRATE "%s%s",
-				 cal->rail ? " --rail=" : "",
-				 cal->rail ? cal->rail : "");
+		remedy(check, CALIBRATE "%s%s", cal->rail ? " --rail=" : "",
+		       cal->rail ? cal->rail : "");
 }
 
 /* ---- rails that differ ---- */
@@ -1113,20 +1079,18 @@ static void check_rail_calibrations(struct cli_check *check,
 				    *uncalibrated ? ", " : "", rail[i].name);
 		}
 	if (differ && first) {
-		cli_check_add(
-			check, CLI_WARNING, "calibration",
+		warning(check, "calibration",
 			"the rails of the nodes differ: %s; no calibration of "
 			"%s: programs that load it are compared with %s%s",
 			all_rails, uncalibrated,
 			newest->rail ? "that of " :
 				       "one that does not say its rail",
 			newest->rail ? newest->rail : "");
-		cli_check_remedy(check, CALIBRATE " --rail=%s", first->name);
+		remedy(check, CALIBRATE " --rail=%s", first->name);
 	} else if (differ) {
-		cli_check_add(check, CLI_OK, "calibration",
-			      "the rails of the nodes differ, and each has its "
-			      "own: %s",
-			      all_rails);
+		ok(check, "calibration",
+		   "the rails of the nodes differ, and each has its own: %s",
+		   all_rails);
 	}
 	np_topo_free(&topo);
 }
@@ -1148,7 +1112,7 @@ static void check_calibration(struct cli_check *check, struct np_store *store)
 
 	if (np_fabric_store_load(store, cluster, NULL, &cal, &err)) {
 		cli_check_add(check, missing, "calibration", "%s", err.text);
-		cli_check_remedy(check, CALIBRATE);
+		remedy(check, CALIBRATE);
 		return;
 	}
 	days = (check->now - cal.date) / 86400;
@@ -1162,13 +1126,13 @@ static void check_calibration(struct cli_check *check, struct np_store *store)
 		      days >= 0.5 && days < 1.5 ? "" : "s",
 		      np_scope_name(cal.scope));
 	if (check->now - cal.date > OLD_CALIBRATION_SEC)
-		cli_check_remedy(check, CALIBRATE);
+		remedy(check, CALIBRATE);
 	if (cal.n_skipped) {
-		cli_check_add(check, CLI_WARNING, "calibration",
-			      "%zu newer calibration%s cannot be used: %s",
-			      cal.n_skipped, cli_plural_s(cal.n_skipped),
-			      cal.skipped.text);
-		cli_check_remedy(check, CALIBRATE);
+		warning(check, "calibration",
+			"%zu newer calibration%s cannot be used: %s",
+			cal.n_skipped, cli_plural_s(cal.n_skipped),
+			cal.skipped.text);
+		remedy(check, CALIBRATE);
 	}
 	check_levels(check, &cal);
 	check_rail_calibrations(check, store, cluster, &cal);
@@ -1187,22 +1151,20 @@ static void check_published(struct cli_check *check, struct np_store *store)
 
 	if (np_store_list_apps(store, NP_STORE_PUBLISHED, 0, &apps, &n_apps,
 			       &err)) {
-		cli_check_add(check, CLI_PROBLEM, "profiles", "%s", err.text);
+		problem(check, "profiles", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n_apps; i++)
 		n_idle += !strcmp(apps[i].name, NP_IDLE_APP);
 	if (n_apps > n_idle) {
-		cli_check_add(check, CLI_OK, "profiles", "%zu published",
-			      n_apps - n_idle);
+		ok(check, "profiles", "%zu published", n_apps - n_idle);
 	} else if (check->placement_on && !check->conf.place.n_trusted) {
-		cli_check_add(check, CLI_WARNING, "profiles",
-			      "none are published: jobs of different users are "
-			      "not kept apart");
-		cli_check_remedy(
-			check, "netprof list --all; netprof publish USER/APP");
+		warning(check, "profiles",
+			"none are published: jobs of different users are "
+			"not kept apart");
+		remedy(check, "netprof list --all; netprof publish USER/APP");
 	} else {
-		cli_check_add(check, CLI_OK, "profiles", "none are published");
+		ok(check, "profiles", "none are published");
 	}
 	free(apps);
 }
@@ -1239,19 +1201,17 @@ static void report_denials(struct cli_check *check,
 	for (size_t i = 0; i < state->n_denials && i < MAX_DENIALS; i++) {
 		const struct np_state_denial *denial = &state->denial[i];
 
-		cli_check_add(check, CLI_WARNING, "authorisation", "%s",
-			      cli_denied_text(denial));
-		cli_check_remedy(check,
-				 "if these jobs do run it: Claim=%s:%suser=%u "
-				 "in netprof.conf",
-				 denial->app, denial->refuted ? "default," : "",
-				 denial->uid);
+		warning(check, "authorisation", "%s", cli_denied_text(denial));
+		remedy(check,
+		       "if these jobs do run it: Claim=%s:%suser=%u "
+		       "in netprof.conf",
+		       denial->app, denial->refuted ? "default," : "",
+		       denial->uid);
 	}
 	if (state->n_denials > MAX_DENIALS) {
-		cli_check_add(check, CLI_WARNING, "authorisation",
-			      "%zu more are denied",
-			      state->n_denials - MAX_DENIALS);
-		cli_check_remedy(check, "netprof status --all");
+		warning(check, "authorisation", "%zu more are denied",
+			state->n_denials - MAX_DENIALS);
+		remedy(check, "netprof status --all");
 	}
 }
 
@@ -1267,33 +1227,27 @@ static void report_state(struct cli_check *check, const struct np_state *state)
 			"the last decision was %s: placement does not act",
 			age);
 		if (check->placement_on)
-			cli_check_remedy(check, NOT_LOADED);
+			remedy(check, NOT_LOADED);
 		return;
 	}
-	cli_check_add(check, CLI_OK, "placement",
-		      "mode %s, last decision %s on %s",
-		      *state->mode ? state->mode : "off", age,
-		      state->controller);
+	ok(check, "placement", "mode %s, last decision %s on %s",
+	   *state->mode ? state->mode : "off", age, state->controller);
 	if (strcmp(state->mode, np_mode_name(check->conf.place.mode))) {
-		cli_check_add(
-			check, CLI_WARNING, "placement",
+		warning(check, "placement",
 			"slurmctld is in mode %s, netprof.conf here says %s",
 			state->mode, np_mode_name(check->conf.place.mode));
-		cli_check_remedy(check,
-				 "is netprof.conf the same on all hosts? "
-				 "slurmctld reads it again within a minute");
+		remedy(check, "is netprof.conf the same on all hosts? "
+			      "slurmctld reads it again within a minute");
 	}
 	if (*state->trouble) {
-		cli_check_add(check, CLI_WARNING, "placement", "%s",
-			      state->trouble);
-		cli_check_remedy(check, "look for netprof in slurmctld.log");
+		warning(check, "placement", "%s", state->trouble);
+		remedy(check, "look for netprof in slurmctld.log");
 	}
 	if (strcmp(state->netprof_version, NP_VERSION)) {
-		cli_check_add(
-			check, CLI_WARNING, "placement",
+		warning(check, "placement",
 			"slurmctld has netprof %s loaded, %s is installed",
 			state->netprof_version, NP_VERSION);
-		cli_check_remedy(check, "restart slurmctld");
+		remedy(check, "restart slurmctld");
 	}
 	report_denials(check, state);
 }
@@ -1312,15 +1266,15 @@ static void check_placement(struct cli_check *check)
 		report_state(check, &state);
 		np_state_free(&state);
 	} else if (rc == -ENOENT && !check->placement_on) {
-		cli_check_add(check, CLI_OK, "placement", "off");
+		ok(check, "placement", "off");
 	} else if (rc == -ENOENT) {
-		cli_check_add(check, CLI_PROBLEM, "placement", "%s", err.text);
-		cli_check_remedy(check, NOT_LOADED);
+		problem(check, "placement", "%s", err.text);
+		remedy(check, NOT_LOADED);
 	} else if (rc == -EACCES) {
-		cli_check_add(check, CLI_WARNING, "placement", "%s", err.text);
+		warning(check, "placement", "%s", err.text);
 	} else {
-		cli_check_add(check, CLI_PROBLEM, "placement", "%s", err.text);
-		cli_check_remedy(check, "look for netprof in slurmctld.log");
+		problem(check, "placement", "%s", err.text);
+		remedy(check, "look for netprof in slurmctld.log");
 	}
 }
 
