@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_text.h"
 
 /* Every error begins with the name of the program. */
 static void print_error(const char *fmt, va_list ap)
@@ -60,6 +61,24 @@ char *cli_strdup(const char *text)
 void cli_array_grow(void *array, size_t n, size_t size)
 {
 	cli_check_memory(np_array_grow(array, n, size));
+}
+
+FILE *cli_stream_open(char **text, size_t *len)
+{
+	FILE *f = open_memstream(text, len);
+
+	if (!f)
+		cli_no_memory();
+	return f;
+}
+
+char *cli_stream_close(FILE *f, char *const *text)
+{
+	char *all = np_text_close(f, text);
+
+	if (!all)
+		cli_no_memory();
+	return all;
 }
 
 static void print_usage(FILE *f, const struct cli_cmd *cmd)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "np_err.h"
 
@@ -57,6 +58,12 @@ int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *cli_calloc(size_t n, size_t size);
 char *cli_strdup(const char *text);
 void cli_array_grow(void *array, size_t n, size_t size);
+/*
+ * As open_memstream() and np_text_close(), with the same end if memory runs
+ * out.
+ */
+FILE *cli_stream_open(char **text, size_t *len);
+char *cli_stream_close(FILE *f, char *const *text);
 /* End the command if rc is -ENOMEM, and otherwise return rc. */
 int cli_check_memory(int rc);
 _Noreturn void cli_no_memory(void);

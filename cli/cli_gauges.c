@@ -8,11 +8,12 @@
 #include "cli_output.h"
 #include "np_text.h"
 
-void cli_gauge_begin(FILE *out, const char *name, const char *unit,
-		     const char *help)
+void cli_gauge_begin(FILE *out, const char *name, const char *help)
 {
+	const char *unit = strrchr(name, '_') + 1;
+
 	fprintf(out, "# TYPE netprof_%s gauge\n", name);
-	if (unit)
+	if (np_list_has("seconds,hours,ratio", unit, strlen(unit)))
 		fprintf(out, "# UNIT netprof_%s %s\n", name, unit);
 	fprintf(out, "# HELP netprof_%s %s\n", name, help);
 }
@@ -61,10 +62,10 @@ void cli_gauge_put(FILE *out, const char *name, const char *label,
 			  (const char *[]){ value, NULL }, number);
 }
 
-void cli_gauge_single(FILE *out, const char *name, const char *unit,
-		      const char *help, double number)
+void cli_gauge_single(FILE *out, const char *name, const char *help,
+		      double number)
 {
-	cli_gauge_begin(out, name, unit, help);
+	cli_gauge_begin(out, name, help);
 	fprintf(out, "netprof_%s", name);
 	print_value(out, number);
 }
@@ -76,9 +77,7 @@ int cli_gauges_end(FILE *stream, char *const *text, const char *output)
 	int rc = 0;
 
 	fputs("# EOF\n", stream);
-	complete = np_text_close(stream, text);
-	if (!complete)
-		return cli_fail("out of memory");
+	complete = cli_stream_close(stream, text);
 	if (output)
 		rc = cli_replace_file(output, complete, 0644, &err);
 	else

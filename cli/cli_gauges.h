@@ -9,11 +9,10 @@
 #include <stdio.h>
 
 /*
- * Begin a family of gauges, netprof_NAME. unit is the last word of the name, or
- * NULL if the gauges have no unit.
+ * Begin a family of gauges, netprof_NAME. The unit, if they have one, is the
+ * last word of the name: seconds, hours or ratio.
  */
-void cli_gauge_begin(FILE *out, const char *name, const char *unit,
-		     const char *help);
+void cli_gauge_begin(FILE *out, const char *name, const char *help);
 
 /*
  * Print a gauge of that family, with one label or two; label[1] may be NULL.
@@ -24,8 +23,8 @@ void cli_gauge_put_two(FILE *out, const char *name, const char *const label[2],
 		       const char *const value[2], double number);
 
 /* Print a family that consists of a single gauge without labels. */
-void cli_gauge_single(FILE *out, const char *name, const char *unit,
-		      const char *help, double number);
+void cli_gauge_single(FILE *out, const char *name, const char *help,
+		      double number);
 
 /*
  * Finish gauges that were written to a stream of open_memstream(): close the

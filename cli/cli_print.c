@@ -437,16 +437,13 @@ int cli_print_output(enum cli_format format, const char *command,
 
 	if (format == CLI_JSON)
 		return cli_print_json(command, output);
-	if (selection.any) {
-		out.file = open_memstream(&text, &len);
-		if (!out.file)
-			return cli_fail("out of memory");
-	}
+	if (selection.any)
+		out.file = cli_stream_open(&text, &len);
 	print_all(output, table, &out);
 	json_object_put(output);
 	if (selection.any) {
-		rc = fclose(out.file) ? cli_fail("out of memory") :
-					print_selected(text, out.separator);
+		cli_stream_close(out.file, &text);
+		rc = print_selected(text, out.separator);
 		free(text);
 	}
 	return rc;

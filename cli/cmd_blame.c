@@ -279,7 +279,6 @@ static void print_family(FILE *out, const struct np_acct *acct,
 			 enum estimate_part part)
 {
 	static const char *const part_name[] = { "", "low", "high" };
-	const char *last_word = strrchr(family->unit, '_');
 	char name[GAUGE_NAME_BYTES], text[256];
 	struct cli_blame_row row;
 
@@ -292,8 +291,7 @@ static void print_family(FILE *out, const struct np_acct *acct,
 		snprintf(text, sizeof(text),
 			 "%s: %s end of the %d %% interval.", family->help,
 			 part_name[part], family->percent);
-	cli_gauge_begin(out, name, last_word ? last_word + 1 : family->unit,
-			text);
+	cli_gauge_begin(out, name, text);
 	for (size_t i = 0; i < MAX_GAUGES_PER_FAMILY &&
 			   cli_blame_row(acct, costs, family->list, i, &row);
 	     i++)
@@ -306,7 +304,7 @@ static void print_family(FILE *out, const struct np_acct *acct,
 static void print_gauges(FILE *out, const struct np_acct *acct,
 			 const struct np_job_cost *costs)
 {
-	cli_gauge_single(out, "blame_jobs", NULL,
+	cli_gauge_single(out, "blame_jobs",
 			 "Jobs whose run times were compared.",
 			 (double)costs->n_compared);
 	for (enum estimate_part part = 0; part < N_ESTIMATE_PARTS; part++)
@@ -320,10 +318,8 @@ static int print_metrics(const struct np_acct *acct,
 {
 	char *text = NULL;
 	size_t len;
-	FILE *out = open_memstream(&text, &len);
+	FILE *out = cli_stream_open(&text, &len);
 
-	if (!out)
-		return cli_fail("out of memory");
 	print_gauges(out, acct, costs);
 	return cli_gauges_end(out, &text, path);
 }

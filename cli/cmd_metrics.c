@@ -38,27 +38,27 @@ static void put_snapshot(FILE *out, const struct metrics *metrics)
 	const struct np_state *state = &metrics->state;
 	bool stale = cli_state_stale(state, metrics->now);
 
-	cli_gauge_single(out, "placement_snapshot_timestamp_seconds", "seconds",
+	cli_gauge_single(out, "placement_snapshot_timestamp_seconds",
 			 "Time of the last decision, since 1970.", state->date);
-	cli_gauge_single(out, "placement_snapshot_age_seconds", "seconds",
+	cli_gauge_single(out, "placement_snapshot_age_seconds",
 			 "Age of the last decision when this was written.",
 			 metrics->now - state->date);
-	cli_gauge_single(out, "placement_acting", NULL,
+	cli_gauge_single(out, "placement_acting",
 			 "1 if the last decision is recent enough to act on, "
 			 "and the mode is not off.",
 			 !stale && *state->mode && strcmp(state->mode, "off"));
-	cli_gauge_single(out, "placement_interval_seconds", "seconds",
+	cli_gauge_single(out, "placement_interval_seconds",
 			 "Time between two decisions.", state->interval_sec);
-	cli_gauge_single(out, "placement_decision_duration_seconds", "seconds",
+	cli_gauge_single(out, "placement_decision_duration_seconds",
 			 "Duration of the last decision.", state->decide_sec);
-	cli_gauge_single(out, "placement_trouble", NULL,
+	cli_gauge_single(out, "placement_trouble",
 			 "1 if something keeps placement from working fully; "
 			 "netprof status says what.",
 			 *state->trouble);
-	cli_gauge_single(out, "placement_profiles", NULL,
+	cli_gauge_single(out, "placement_profiles",
 			 "Profiles that placement has loaded.",
 			 state->n_profiles);
-	cli_gauge_single(out, "placement_slowdown_limit_ratio", "ratio",
+	cli_gauge_single(out, "placement_slowdown_limit_ratio",
 			 "MaxSlowdown: jobs that would slow each other by more "
 			 "are kept apart.",
 			 state->max_slowdown);
@@ -70,7 +70,7 @@ static void put_snapshot(FILE *out, const struct metrics *metrics)
  */
 static void put_mode(FILE *out, const struct np_state *state)
 {
-	cli_gauge_begin(out, "placement_mode", NULL,
+	cli_gauge_begin(out, "placement_mode",
 			"1 for the current mode of placement.");
 	for (enum np_mode m = NP_MODE_OFF; m <= NP_MODE_ENFORCE; m++)
 		cli_gauge_put(out, "placement_mode", "mode", np_mode_name(m),
@@ -105,7 +105,7 @@ static void put_pending(FILE *out, const struct np_state *state)
 	};
 	static const char *const labels[] = { "action", "applied" };
 
-	cli_gauge_begin(out, "placement_pending_jobs", NULL,
+	cli_gauge_begin(out, "placement_pending_jobs",
 			"Pending jobs by the decision about them, and whether "
 			"it is applied or only advice.");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(actions); i++)
@@ -136,18 +136,18 @@ static void put_jobs(FILE *out, const struct np_state *state)
 	}
 	for (size_t i = 0; i < state->n_denials; i++)
 		denied += state->denial[i].n_jobs;
-	cli_gauge_begin(out, "placement_running_jobs", NULL,
+	cli_gauge_begin(out, "placement_running_jobs",
 			"Running jobs that placement considers, by whether "
 			"they have a profile.");
 	cli_gauge_put(out, "placement_running_jobs", "known", "true",
 		      (double)running[true]);
 	cli_gauge_put(out, "placement_running_jobs", "known", "false",
 		      (double)running[false]);
-	cli_gauge_single(out, "placement_longest_hold_seconds", "seconds",
+	cli_gauge_single(out, "placement_longest_hold_seconds",
 			 "Longest time for which placement has held a job that "
 			 "is still pending.",
 			 longest);
-	cli_gauge_single(out, "placement_denied_jobs", NULL,
+	cli_gauge_single(out, "placement_denied_jobs",
 			 "Jobs with a published name that they are not "
 			 "authorised to use.",
 			 (double)denied);
@@ -160,7 +160,7 @@ static void put_leaf_nodes(FILE *out, const struct np_state *state)
 {
 	static const char *const labels[] = { "leaf", "state" };
 
-	cli_gauge_begin(out, "leaf_nodes", NULL,
+	cli_gauge_begin(out, "leaf_nodes",
 			"Nodes of a leaf switch: busy, idle, or unavailable "
 			"(down or drained).");
 	for (size_t i = 0; i < state->n_leaves; i++) {
@@ -190,47 +190,34 @@ static double busy_share(const struct np_state_leaf *leaf)
 		       0;
 }
 
-static double worst_slowdown(const struct np_state_leaf *leaf)
-{
-	return leaf->worst_slowdown;
-}
-
-static double jobs(const struct np_state_leaf *leaf)
-{
-	return leaf->n_jobs;
-}
-
-static double known_jobs(const struct np_state_leaf *leaf)
-{
-	return leaf->n_known;
-}
-
 static void put_leaves(FILE *out, const struct np_state *state)
 {
-	static const struct {
-		const char *name, *unit, *help;
-		double (*value)(const struct np_state_leaf *leaf);
-	} gauges[] = {
-		{ "leaf_busy_nodes_ratio", "ratio",
+	static const char *const gauges[][2] = {
+		{ "leaf_busy_nodes_ratio",
 		  "Share of the nodes of a leaf switch that are busy, without "
-		  "those that are down or drained.",
-		  busy_share },
-		{ "leaf_worst_slowdown_ratio", "ratio",
-		  "Worst predicted slowdown of a job on a leaf switch.",
-		  worst_slowdown },
-		{ "leaf_jobs", NULL, "Jobs that run on a leaf switch.", jobs },
-		{ "leaf_known_jobs", NULL,
-		  "Jobs on a leaf switch that have a profile.", known_jobs },
+		  "those that are down or drained." },
+		{ "leaf_worst_slowdown_ratio",
+		  "Worst predicted slowdown of a job on a leaf switch." },
+		{ "leaf_jobs", "Jobs that run on a leaf switch." },
+		{ "leaf_known_jobs",
+		  "Jobs on a leaf switch that have a profile." },
 	};
 
 	put_leaf_nodes(out, state);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(gauges); i++) {
-		cli_gauge_begin(out, gauges[i].name, gauges[i].unit,
-				gauges[i].help);
-		for (size_t k = 0; k < state->n_leaves; k++)
-			cli_gauge_put(out, gauges[i].name, "leaf",
-				      state->leaf[k].name,
-				      gauges[i].value(&state->leaf[k]));
+		cli_gauge_begin(out, gauges[i][0], gauges[i][1]);
+		for (size_t k = 0; k < state->n_leaves; k++) {
+			const struct np_state_leaf *leaf = &state->leaf[k];
+			const double value[NP_ARRAY_SIZE(gauges)] = {
+				busy_share(leaf),
+				leaf->worst_slowdown,
+				leaf->n_jobs,
+				leaf->n_known,
+			};
+
+			cli_gauge_put(out, gauges[i][0], "leaf", leaf->name,
+				      value[i]);
+		}
 	}
 }
 
@@ -238,21 +225,19 @@ static void put_leaves(FILE *out, const struct np_state *state)
 
 static void put_store(FILE *out, const struct metrics *metrics)
 {
-	cli_gauge_single(out, "probed_steps", NULL,
-			 "Job steps being measured now.",
+	cli_gauge_single(out, "probed_steps", "Job steps being measured now.",
 			 (double)metrics->n_probed_steps);
-	cli_gauge_single(out, "probe_processes", NULL,
+	cli_gauge_single(out, "probe_processes",
 			 "Probe processes of these steps.",
 			 (double)metrics->n_probes);
-	cli_gauge_begin(out, "store_users", NULL,
+	cli_gauge_begin(out, "store_users",
 			"Users with records in the store, by whether these can "
 			"be read.");
 	cli_gauge_put(out, "store_users", "readable", "true",
 		      (double)(metrics->n_users - metrics->n_unreadable));
 	cli_gauge_put(out, "store_users", "readable", "false",
 		      (double)metrics->n_unreadable);
-	cli_gauge_begin(out, "check_findings", NULL,
-			"Findings of netprof check.");
+	cli_gauge_begin(out, "check_findings", "Findings of netprof check.");
 	for (int i = 0; i < N_RESULTS; i++)
 		cli_gauge_put(out, "check_findings", "result",
 			      cli_result_name((enum cli_result)i),
@@ -264,15 +249,13 @@ static int print_metrics(const struct metrics *metrics, const char *output)
 {
 	char *text = NULL;
 	size_t len;
-	FILE *out = open_memstream(&text, &len);
+	FILE *out = cli_stream_open(&text, &len);
 
-	if (!out)
-		return cli_fail("out of memory");
-	cli_gauge_begin(out, "build_info", NULL,
+	cli_gauge_begin(out, "build_info",
 			"1 for the installed version of netprof.");
 	cli_gauge_put(out, "build_info", "version", NP_VERSION, 1);
 	put_store(out, metrics);
-	cli_gauge_single(out, "placement_snapshot_readable", NULL,
+	cli_gauge_single(out, "placement_snapshot_readable",
 			 "1 if the last decision of placement could be read; "
 			 "the metrics below are from it.",
 			 metrics->have_state);
