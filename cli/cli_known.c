@@ -73,8 +73,8 @@ static void evaluate_all(struct cli_known *known)
 		struct cli_known_app *app = known->app[i];
 
 		np_run_summary_free(&app->summary);
-		if (np_run_summary_make(&app->runs, &opt, &app->summary))
-			cli_no_memory();
+		cli_check_memory(
+			np_run_summary_make(&app->runs, &opt, &app->summary));
 		app->unusable.text[0] = '\0';
 		np_program_check(&app->summary.program, known->cal.fabric,
 				 &app->unusable);

@@ -264,9 +264,8 @@ const struct np_calibration *cli_calibration_of(struct cli_store *store,
 	return calibration->found ? &calibration->calibration : NULL;
 }
 
-int cli_profile_make(struct cli_store *store, const struct np_runs *runs,
-		     const struct np_calibration *calibration,
-		     struct np_run_summary *out)
+void cli_profile_make(struct cli_store *store, const struct np_runs *runs,
+		      const struct np_runs *all, struct np_run_summary *out)
 {
 	const struct np_runs *const idle[] = {
 		&store->idle[runs->owner],
@@ -275,8 +274,9 @@ int cli_profile_make(struct cli_store *store, const struct np_runs *runs,
 
 	if (strcmp(runs->app, NP_IDLE_APP))
 		read_idle(store, runs->uid);
-	return np_profile_make(runs, idle, 2, calibration, (double)time(NULL),
-			       out);
+	cli_check_memory(np_profile_make(
+		runs, idle, 2, all ? cli_calibration_of(store, all) : NULL,
+		(double)time(NULL), out));
 }
 
 struct np_store_app *cli_list_apps(struct cli_store *store,

@@ -95,13 +95,12 @@ int cli_runs_load(struct cli_store *store, enum np_store_owner owner, uid_t uid,
 		  const char *app, struct np_runs *out, struct np_err *err);
 
 /*
- * Make the profile of runs as np_profile_make(), with the idle runs of the
- * store: first those of the owner. They are read once for all profiles of a
- * user.
+ * Make the profile of runs as np_profile_make(), with the calibration of all
+ * runs of the application (NULL: none), and with the idle runs of the store:
+ * first those of the owner. They are read once for all profiles of a user.
  */
-int cli_profile_make(struct cli_store *store, const struct np_runs *runs,
-		     const struct np_calibration *calibration,
-		     struct np_run_summary *out);
+void cli_profile_make(struct cli_store *store, const struct np_runs *runs,
+		      const struct np_runs *all, struct np_run_summary *out);
 
 /*
  * Find the calibration for the profile of these runs: that of the cluster and,

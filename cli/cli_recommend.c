@@ -34,13 +34,15 @@ static bool comes_before(const struct cli_pair *pair,
 	return pair->prediction.slowdown > other->prediction.slowdown;
 }
 
-void cli_pair_list_insert(struct cli_pair_list *list,
-			  const struct cli_pair *pair)
+void cli_pair_list_insert(struct cli_pair_list *list, const char *app,
+			  size_t victim, size_t corunner,
+			  const struct np_prediction *prediction)
 {
+	const struct cli_pair pair = { app, victim, corunner, *prediction };
 	struct cli_pair *sorted = list->pair;
 	size_t position = list->n;
 
-	while (position && comes_before(pair, &sorted[position - 1]))
+	while (position && comes_before(&pair, &sorted[position - 1]))
 		position--;
 	if (position == CLI_PAIRS_MAX)
 		return;
@@ -48,7 +50,23 @@ void cli_pair_list_insert(struct cli_pair_list *list,
 	list->n += list->n < CLI_PAIRS_MAX;
 	memmove(sorted + position + 1, sorted + position,
 		(list->n - 1 - position) * sizeof(*sorted));
-	sorted[position] = *pair;
+	sorted[position] = pair;
+}
+
+void cli_pair_predict(struct np_predictor *predictor,
+		      const struct cli_known *known, enum np_scope scope,
+		      struct cli_pair *pair)
+{
+	struct cli_prediction prediction = {
+		.victim = pair->victim,
+		.n_corunners = 1,
+		.corunner = { pair->corunner },
+		.scope = scope,
+	};
+
+	cli_predict(predictor, known, &prediction);
+	if (!prediction.rc)
+		pair->prediction = prediction.result;
 }
 
 /* Whether a doubt is about the idle baseline, not the program's own data. */

@@ -23,10 +23,20 @@ struct cli_pair_list {
 };
 
 /*
- * Insert a pair at its position; the list keeps the CLI_PAIRS_MAX worst ones.
+ * Insert a pair, whose members are given, at its position; the list keeps the
+ * CLI_PAIRS_MAX worst ones.
  */
-void cli_pair_list_insert(struct cli_pair_list *list,
-			  const struct cli_pair *pair);
+void cli_pair_list_insert(struct cli_pair_list *list, const char *app,
+			  size_t victim, size_t corunner,
+			  const struct np_prediction *prediction);
+
+/*
+ * Predict a pair again, as netprof predict does: without this, its prediction
+ * may have no interval, or not say which measurement would narrow it.
+ */
+void cli_pair_predict(struct np_predictor *predictor,
+		      const struct cli_known *known, enum np_scope scope,
+		      struct cli_pair *pair);
 
 struct cli_recommendation {
 	double limit; /* acceptable slowdown, fraction: MaxSlowdown */

@@ -94,10 +94,7 @@ static void take_times(struct side *side, bool with_neighbours)
  */
 static void side_evaluate(struct side *side, struct cli_store *store)
 {
-	if (cli_profile_make(store, &side->runs,
-			     cli_calibration_of(store, &side->found),
-			     &side->profile))
-		cli_no_memory();
+	cli_profile_make(store, &side->runs, &side->found, &side->profile);
 	take_times(side, false);
 	if (!side->run_sec.n)
 		take_times(side, true);

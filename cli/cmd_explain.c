@@ -1108,8 +1108,7 @@ static void find_alone(const struct explanation *explanation,
 	for (size_t i = 0; i < runs->n; i++)
 		if (runs->run[i]->job_id != like->job_id)
 			others.run[others.n++] = runs->run[i];
-	if (np_run_summary_make(&others, &opt, &summary))
-		cli_no_memory();
+	cli_check_memory(np_run_summary_make(&others, &opt, &summary));
 	step->alone = summary.alone_sec;
 	if (!summary.latency.neighbours)
 		take_latencies(step, &summary);

@@ -85,20 +85,15 @@ static int write_to_cache(struct np_cache *cache, const char *name,
 			  uint64_t state, const struct np_run_summary *profile,
 			  char **data, size_t *len)
 {
-	struct np_pack pack = { .f = open_memstream(data, len) };
+	struct np_pack pack = { .f = cli_stream_open(data, len) };
 	struct row row = {
 		.n_runs = profile->runs->n,
 		.profile = *profile,
 		.last = profile->runs->n ? profile->runs->run[0]->end : 0,
 	};
 
-	if (!pack.f)
-		return -ENOMEM;
 	pack_row(&pack, &row);
-	if (fclose(pack.f)) {
-		free(*data);
-		return -ENOMEM;
-	}
+	cli_stream_close(pack.f, data);
 	return np_cache_put(cache, name, state, *data, *len);
 }
 
@@ -119,12 +114,10 @@ static int make_row(struct cli_store *store, struct np_cache *cache,
 
 	if (rc)
 		return rc;
-	rc = cli_profile_make(store, &runs, cli_calibration_of(store, &runs),
-			      &profile);
+	cli_profile_make(store, &runs, &runs, &profile);
 	/* Do not cache if files were skipped: the next call must warn, too. */
-	if (!rc)
-		rc = write_to_cache(cache, name, runs.n_skipped ? 0 : state,
-				    &profile, &data, &len);
+	rc = write_to_cache(cache, name, runs.n_skipped ? 0 : state, &profile,
+			    &data, &len);
 	np_run_summary_free(&profile);
 	np_runs_free(&runs);
 	if (!rc)
@@ -160,14 +153,14 @@ static int load_row(struct cli_store *store, const struct profiles *profiles,
 		profiles->fabric ?
 			np_cache_state(seed, stamp, NP_ARRAY_SIZE(stamp)) :
 			0;
-	char name[NP_APP_MAX + 16];
+	const char *name = cli_text(
+		"%u %s", owner == NP_STORE_PUBLISHED ? UINT32_MAX : uid,
+		app->name);
 	const char *data;
 	size_t len;
 	int rc = -EINVAL;
 
 	strcpy(row.app, app->name);
-	snprintf(name, sizeof(name), "%u %s",
-		 owner == NP_STORE_PUBLISHED ? UINT32_MAX : uid, app->name);
 	data = np_cache_find(cache, name, state, &len);
 	if (data)
 		rc = unpack_row(data, len, &row);

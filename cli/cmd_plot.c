@@ -249,10 +249,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 		runs = &known.app[0]->runs;
 		/* Without a calibration the curve only has no scale. */
 		cli_known_load_calibration(&known, &store, 1, false);
-		if (cli_profile_make(&store, runs,
-				     cli_calibration_of(&store, runs),
-				     &profile))
-			cli_no_memory();
+		cli_profile_make(&store, runs, runs, &profile);
 	}
 	cli_store_close(&store);
 	if (rc < 0) {

@@ -472,12 +472,12 @@ static void put_app_list(FILE *f, const struct report *report)
 {
 	static const struct column columns[] = {
 		{ "Application", false, "ascending" },
-		{ "Use", false, NULL },
-		{ "Runs", true, NULL },
-		{ "Delayed probes", true, NULL },
-		{ "Worst slowdown", true, NULL },
-		{ "By", false, NULL },
-		{ NULL, false, NULL },
+		{ "Use" },
+		{ "Runs", true },
+		{ "Delayed probes", true },
+		{ "Worst slowdown", true },
+		{ "By" },
+		{ NULL },
 	};
 
 	fputs("<section><h2 id=\"list\">Applications</h2>\n", f);
@@ -600,19 +600,19 @@ static void put_costs(FILE *f, const struct report *report,
 	/* One more than any list has, which ends it. */
 	static const struct column columns[][5] = {
 		[CLI_BLAME_PAIRS] = {
-			{ "Slowed", false, NULL },
-			{ "By", false, NULL },
-			{ "Runs", true, NULL },
+			{ "Slowed" },
+			{ "By" },
+			{ "Runs", true },
 			{ "Node-hours (90 %)", true, "descending" },
 		},
 		[CLI_BLAME_LEAVES] = {
-			{ "Leaf switch", false, NULL },
+			{ "Leaf switch" },
 			{ "Node-hours (90 %)", true, "descending" },
 		},
 		[CLI_BLAME_NODES] = {
-			{ "Node", false, NULL },
-			{ "Runs", true, NULL },
-			{ "Slower by % (95 %)", true, NULL },
+			{ "Node" },
+			{ "Runs", true },
+			{ "Slower by % (95 %)", true },
 			{ "Node-hours (95 %)", true, "descending" },
 		},
 	};
@@ -700,19 +700,6 @@ static int load_explain(struct report *report, const struct report_opt *opt,
 		source.accounting ? source.accounting : "Slurm's accounting");
 }
 
-/* Make the text that netprof explain prints; NULL: out of memory. */
-static char *explain_text(const struct cli_diagnosis *diagnosis)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f)
-		return NULL;
-	cli_diagnosis_text(f, diagnosis);
-	return np_text_close(f, &text);
-}
-
 /*
  * Write the section of --explain: the text and the figure. The text is written
  * line by line, because cli_print_html() would escape line feeds.
@@ -720,11 +707,15 @@ static char *explain_text(const struct cli_diagnosis *diagnosis)
 static void put_explain(FILE *f, const struct report *report, const char *job)
 {
 	const struct cli_diagnosis *diagnosis = &report->diagnosis;
-	char *text = report->have_diagnosis ? explain_text(diagnosis) : NULL;
-	char *rest = text, *line;
+	char *text = NULL, *rest, *line;
+	size_t len;
+	FILE *explained;
 
-	if (!text)
+	if (!report->have_diagnosis)
 		return;
+	explained = cli_stream_open(&text, &len);
+	cli_diagnosis_text(explained, diagnosis);
+	rest = cli_stream_close(explained, &text);
 	put_text(f, "<section><h2 id=\"job\">", "</h2>\n<pre>", "Job %s", job);
 	while ((line = strsep(&rest, "\n")) && (*line || rest)) {
 		cli_print_html(f, line);
@@ -877,17 +868,17 @@ static void put_policy_change(FILE *f, struct json_object *policy,
 static void put_policies(FILE *f, struct json_object *list)
 {
 	static const struct column columns[] = {
-		{ "Policy", false, NULL },
-		{ "Wait, mean (h)", true, NULL },
-		{ "Wait, 95th percentile (h)", true, NULL },
-		{ "Utilisation %", true, NULL },
-		{ "Node-hours used", true, NULL },
-		{ "Node-hours lost", true, NULL },
-		{ "Jobs held", true, NULL },
-		{ "Held over 10 min", true, NULL },
-		{ "Node-hours saved % (95 %)", true, NULL },
-		{ "Waits lengthened % (95 %)", true, NULL },
-		{ NULL, false, NULL },
+		{ "Policy" },
+		{ "Wait, mean (h)", true },
+		{ "Wait, 95th percentile (h)", true },
+		{ "Utilisation %", true },
+		{ "Node-hours used", true },
+		{ "Node-hours lost", true },
+		{ "Jobs held", true },
+		{ "Held over 10 min", true },
+		{ "Node-hours saved % (95 %)", true },
+		{ "Waits lengthened % (95 %)", true },
+		{ NULL },
 	};
 	/* The cells of a row without an interval. */
 	static const struct {
@@ -923,12 +914,12 @@ static void put_policies(FILE *f, struct json_object *list)
 static void put_groups(FILE *f, struct json_object *list)
 {
 	static const struct column columns[] = {
-		{ "Effect by", false, NULL },
-		{ "", false, NULL },
-		{ "Jobs", true, NULL },
-		{ "Change of mean wait (s)", true, NULL },
-		{ "Node-hours saved", true, NULL },
-		{ NULL, false, NULL },
+		{ "Effect by" },
+		{ "" },
+		{ "Jobs", true },
+		{ "Change of mean wait (s)", true },
+		{ "Node-hours saved", true },
+		{ NULL },
 	};
 	size_t n = json_object_array_length(list);
 
@@ -1150,16 +1141,14 @@ static void put_terms(FILE *f, double max_slowdown)
 
 /* ---- the page ---- */
 
-/* Make the whole page; the caller frees it. NULL: out of memory. */
+/* Make the whole page; the caller frees it. */
 static char *make_report(const struct report *report,
 			 const struct report_opt *opt)
 {
 	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = cli_stream_open(&text, &len);
 
-	if (!f)
-		return NULL;
 	cli_text_for_file();
 	put_head(f, report);
 	put_summary(f, report);
@@ -1174,7 +1163,7 @@ static char *make_report(const struct report *report,
 	fputs("<script>\n", f);
 	fputs(script, f);
 	fputs("</script></body></html>\n", f);
-	return np_text_close(f, &text);
+	return cli_stream_close(f, &text);
 }
 
 /*
@@ -1196,8 +1185,6 @@ static int write_report(const struct report *report,
 	if (rc >= (int)sizeof(path))
 		return cli_fail("%.64s...: path too long", output);
 	text = make_report(report, opt);
-	if (!text)
-		return cli_fail("out of memory");
 	rc = cli_replace_file(path, text, 0, &err);
 	free(text);
 	if (rc)
@@ -1258,10 +1245,7 @@ static void make_profiles(struct report *report, struct cli_store *store)
 		struct report_app *app = &report->app[report->n_apps];
 		const struct np_runs *runs = &app->known->runs;
 
-		if (cli_profile_make(store, runs,
-				     cli_calibration_of(store, runs),
-				     &app->profile))
-			cli_no_memory();
+		cli_profile_make(store, runs, runs, &app->profile);
 	}
 }
 
@@ -1273,15 +1257,11 @@ static void add_pair(const struct cli_matrix *matrix, size_t victim, size_t co,
 		     size_t other, struct cli_pair_list *list)
 {
 	size_t at = victim * matrix->n + co;
-	struct cli_pair pair = {
-		.app = cli_matrix_name(matrix, other),
-		.victim = matrix->app[victim],
-		.corunner = matrix->app[co],
-		.prediction = matrix->prediction[at],
-	};
 
 	if (!matrix->rc[at])
-		cli_pair_list_insert(list, &pair);
+		cli_pair_list_insert(list, cli_matrix_name(matrix, other),
+				     matrix->app[victim], matrix->app[co],
+				     &matrix->prediction[at]);
 }
 
 /* Find the application's worst pairs in the matrix. */
@@ -1309,19 +1289,9 @@ static void find_pairs(const struct cli_matrix *matrix, struct report_app *app)
 static void recommend(const struct report *report, struct report_app *app,
 		      struct np_predictor *models)
 {
-	struct cli_prediction prediction = {
-		.scope = report->matrix.scope,
-		.n_corunners = 1,
-	};
-	struct cli_pair *worst = app->slowed_by.pair;
-
-	if (app->slowed_by.n && models) {
-		prediction.victim = worst->victim;
-		prediction.corunner[0] = worst->corunner;
-		cli_predict(models, &report->known, &prediction);
-		if (!prediction.rc)
-			worst->prediction = prediction.result;
-	}
+	if (app->slowed_by.n && models)
+		cli_pair_predict(models, &report->known, report->matrix.scope,
+				 app->slowed_by.pair);
 	cli_recommend(&app->profile, &report->known, report->matrix.scope,
 		      &app->slowed_by, report->max_slowdown,
 		      &app->recommendation);

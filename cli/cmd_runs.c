@@ -234,8 +234,7 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 	/* Valid until the store is closed. */
 	calibration = cli_calibration_of(&store, &runs);
 	fabric = calibration ? calibration->fabric : NULL;
-	if (np_run_summary_make(&runs, &opt, &summary))
-		cli_no_memory();
+	cli_check_memory(np_run_summary_make(&runs, &opt, &summary));
 	rc = options.format ? print_data(&summary, fabric, options.format) :
 			      print_table(&summary, fabric);
 	np_run_summary_free(&summary);

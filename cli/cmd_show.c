@@ -190,32 +190,24 @@ static bool make_summary(struct pairs *pairs, struct cli_known_app *app)
 						 app->runs.uid, app->runs.app,
 						 &runs)))
 		return false;
-	if (np_run_summary_make(&runs, &opt, &app->summary))
-		cli_no_memory();
+	cli_check_memory(np_run_summary_make(&runs, &opt, &app->summary));
 	/* The runs are freed, so the summary must not point into them. */
 	np_run_summary_detach(&app->summary, app->runs.app);
 	np_runs_free(&runs);
 	return true;
 }
 
-/*
- * Store a summary in the cache. If its state is 0, which means unknown, it
- * could not be validated later, and is not stored.
- */
+/* Store a summary in the cache. */
 static void cache_summary(struct pairs *pairs, const char *key, uint64_t state,
 			  const struct np_run_summary *summary)
 {
 	size_t len;
 	char *data;
-	FILE *f = state ? open_memstream(&data, &len) : NULL;
+	FILE *f = cli_stream_open(&data, &len);
 
-	if (!f)
-		return;
 	np_run_summary_pack(f, summary);
-	if (fclose(f))
-		free(data);
-	else
-		np_cache_put(pairs->summaries, key, state, data, len);
+	cli_stream_close(f, &data);
+	np_cache_put(pairs->summaries, key, state, data, len);
 }
 
 /*
@@ -232,11 +224,11 @@ static bool find_summary(struct pairs *pairs, size_t i,
 	const struct np_fabric *fabric = pairs->known.cal.fabric;
 	uint64_t state = np_cache_state(0, stamp, NP_ARRAY_SIZE(stamp));
 	struct np_pack from = { .bad = false };
-	char key[NP_APP_MAX + 16];
-
 	/* UINT32_MAX is no user: it stands for published profiles. */
-	snprintf(key, sizeof(key), "%u %s",
-		 i < pairs->n_own ? pairs->uid : UINT32_MAX, app->runs.app);
+	const char *key = cli_text("%u %s",
+				   i < pairs->n_own ? pairs->uid : UINT32_MAX,
+				   app->runs.app);
+
 	from.at = np_cache_find(pairs->summaries, key, state, &from.left);
 	if (from.at &&
 	    !np_run_summary_unpack(&from, fabric, app->runs.app, &app->summary))
@@ -359,16 +351,14 @@ static void pack_list(struct np_pack *p, struct pairs *pairs,
 	}
 }
 
-#define KEY_LEN (NP_APP_MAX + 32)
-
-/* Write the key of the application shown in the cache of results. */
-static void results_key(const struct pairs *pairs, char key[KEY_LEN])
+/* The key of the application shown in the cache of results. */
+static const char *results_key(const struct pairs *pairs)
 {
 	const struct np_runs *runs = &pairs->known.app[0]->runs;
 
-	snprintf(key, KEY_LEN, "%u %s=%s",
-		 runs->owner == NP_STORE_USER ? runs->uid : UINT32_MAX,
-		 runs->app, np_scope_name(pairs->scope));
+	return cli_text("%u %s=%s",
+			runs->owner == NP_STORE_USER ? runs->uid : UINT32_MAX,
+			runs->app, np_scope_name(pairs->scope));
 }
 
 /*
@@ -398,11 +388,9 @@ static bool load_results(struct pairs *pairs)
 {
 	struct np_pack from = { .bad = false };
 	struct cli_pair_list slowed_by = { .n = 0 }, slows = { .n = 0 };
-	char key[KEY_LEN];
 
-	results_key(pairs, key);
-	from.at = np_cache_find(pairs->results, key, results_state(pairs),
-				&from.left);
+	from.at = np_cache_find(pairs->results, results_key(pairs),
+				results_state(pairs), &from.left);
 	if (!from.at)
 		return false;
 	pack_list(&from, pairs, &slowed_by);
@@ -417,20 +405,15 @@ static bool load_results(struct pairs *pairs)
 /* Store both lists for the next run of the command. */
 static void store_results(struct pairs *pairs)
 {
-	uint64_t state = results_state(pairs);
-	char key[KEY_LEN], *data;
+	char *data;
 	size_t len;
-	struct np_pack to = { .f = state ? open_memstream(&data, &len) : NULL };
+	struct np_pack to = { .f = cli_stream_open(&data, &len) };
 
-	if (!to.f)
-		return;
 	pack_list(&to, pairs, &pairs->slowed_by);
 	pack_list(&to, pairs, &pairs->slows);
-	results_key(pairs, key);
-	if (fclose(to.f))
-		free(data);
-	else
-		np_cache_put(pairs->results, key, state, data, len);
+	cli_stream_close(to.f, &data);
+	np_cache_put(pairs->results, results_key(pairs), results_state(pairs),
+		     data, len);
 }
 
 /* ---- prediction ---- */
@@ -439,21 +422,6 @@ static void store_results(struct pairs *pairs)
 static bool is_usable(const struct cli_known_app *app)
 {
 	return !app->unusable.text[0] && app->summary.n_used;
-}
-
-/*
- * Make a pair of a victim and a co-runner. One of them is the application
- * shown, whose index is 0.
- */
-static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
-				 size_t co, const struct np_prediction *p)
-{
-	return (struct cli_pair){
-		.app = pairs->known.app[victim ? victim : co]->runs.app,
-		.victim = victim,
-		.corunner = co,
-		.prediction = *p,
-	};
 }
 
 /*
@@ -486,16 +454,15 @@ static void collect_usable(const struct cli_known *known, struct around *all)
 static void keep_worst(struct pairs *pairs, const struct around *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		size_t as_co = all->n - 1 + i;
-		struct cli_pair slowed_by =
-			make_pair(pairs, 0, all->at[i], &all->p[i]);
-		struct cli_pair slows =
-			make_pair(pairs, all->at[i], 0, &all->p[as_co]);
+		size_t at = all->at[i], as_co = all->n - 1 + i;
+		const char *app = pairs->known.app[at]->runs.app;
 
 		if (!all->rc[i])
-			cli_pair_list_insert(&pairs->slowed_by, &slowed_by);
+			cli_pair_list_insert(&pairs->slowed_by, app, 0, at,
+					     &all->p[i]);
 		if (i && !all->rc[as_co])
-			cli_pair_list_insert(&pairs->slows, &slows);
+			cli_pair_list_insert(&pairs->slows, app, at, 0,
+					     &all->p[as_co]);
 	}
 }
 
@@ -516,28 +483,15 @@ static void predict_all(struct pairs *pairs, struct np_predictor *models)
 	free(all.rc);
 }
 
-/* Predict one pair, as netprof predict does. */
-static void predict_one(const struct pairs *pairs, struct np_predictor *models,
-			struct cli_pair *pair)
-{
-	struct cli_prediction prediction = {
-		.victim = pair->victim,
-		.n_corunners = 1,
-		.corunner = { pair->corunner },
-		.scope = pairs->scope,
-	};
-
-	cli_predict(models, &pairs->known, &prediction);
-	pair->prediction = prediction.result;
-}
-
 /* Second pass, over the pairs that were kept: with their intervals. */
 static void predict_selected(struct pairs *pairs, struct np_predictor *models)
 {
 	for (size_t i = 0; i < pairs->slowed_by.n; i++)
-		predict_one(pairs, models, &pairs->slowed_by.pair[i]);
+		cli_pair_predict(models, &pairs->known, pairs->scope,
+				 &pairs->slowed_by.pair[i]);
 	for (size_t i = 0; i < pairs->slows.n; i++)
-		predict_one(pairs, models, &pairs->slows.pair[i]);
+		cli_pair_predict(models, &pairs->known, pairs->scope,
+				 &pairs->slows.pair[i]);
 }
 
 /* Make a predictor for the default model, and let one pass use it. */
@@ -654,10 +608,8 @@ static void print_hist_row(FILE *f, const struct np_run_summary *profile,
 {
 	char *line = NULL;
 	size_t len;
-	FILE *row = open_memstream(&line, &len);
+	FILE *row = cli_stream_open(&line, &len);
 
-	if (!row)
-		return;
 	cli_print_left(row,
 		       cli_text("%s%s", first ? "below " : "from ",
 				cli_sec(np_hist_edge(first ? to : from))),
@@ -667,7 +619,7 @@ static void print_hist_row(FILE *f, const struct np_run_summary *profile,
 	if (profile->idle.n_runs)
 		print_hist_cell(row, &profile->idle, first ? 0 : from,
 				last ? NP_HIST_BINS : to);
-	fclose(row);
+	cli_stream_close(row, &line);
 	while (len && line[len - 1] == ' ') /* padding of the last bar */
 		line[--len] = '\0';
 	fprintf(f, "%s\n", line);
@@ -1157,24 +1109,21 @@ static void print_head(FILE *f, const struct show *show, enum brevity brevity)
 /*
  * Make the output without its histogram, which belongs after the first *head
  * bytes. Nothing is printed yet, so that the lines can be counted. The caller
- * frees the text. NULL: out of memory.
+ * frees the text.
  */
 static char *make_text(const struct show *show, enum brevity brevity,
 		       size_t *head)
 {
 	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = cli_stream_open(&text, &len);
 
-	if (!f)
-		return NULL;
 	print_head(f, show, brevity);
 	/* fflush() updates len, the bytes printed so far. */
 	fflush(f);
 	*head = len;
 	print_levels(f, &show->profile);
-	fclose(f);
-	return text;
+	return cli_stream_close(f, &text);
 }
 
 /* Print the profile for people. Returns the exit status. */
@@ -1187,8 +1136,6 @@ static int show_text(const struct show *show)
 	do {
 		free(text);
 		text = make_text(show, (enum brevity)brevity, &head);
-		if (!text)
-			return cli_fail("out of memory");
 	} while (count_lines(text) > CLI_LINES &&
 		 brevity++ < SHORT_RECOMMENDATION);
 	fwrite(text, 1, head, stdout);
@@ -1205,10 +1152,6 @@ static int show_text(const struct show *show)
 /* Put the verdict, in words and in numbers. */
 static void put_verdict(json_object *in, const struct np_run_summary *profile)
 {
-	static const char *const against[] = {
-		[NP_AGAINST_NOTHING] = "nothing",
-		[NP_AGAINST_IDLE] = "idle",
-	};
 	static const char *const doubt[] = {
 		[NP_DOUBT_PROBES] = "probes",
 		[NP_DOUBT_BASELINE] = "baseline",
@@ -1229,7 +1172,8 @@ static void put_verdict(json_object *in, const struct np_run_summary *profile)
 	cli_put_text(object, "use", cli_use_name(profile));
 	cli_put_text(object, "doubt", doubt[verdict->doubt]);
 	cli_put_bool(object, "guess", verdict->guess);
-	cli_put_text(object, "against", against[verdict->against]);
+	cli_put_text(object, "against",
+		     verdict->against == NP_AGAINST_IDLE ? "idle" : "nothing");
 	cli_put_text(object, "baseline",
 		     profile->idle.n_runs ?
 			     np_sample_source_name(profile->idle.source) :
@@ -1513,9 +1457,7 @@ static int find(struct show *show, struct cli_store *store,
 	if (rc >= 0)
 		return rc;
 	runs = &known->app[0]->runs;
-	if (cli_profile_make(store, runs, cli_calibration_of(store, runs),
-			     &show->profile))
-		return cli_fail("out of memory");
+	cli_profile_make(store, runs, runs, &show->profile);
 	find_pairs(&show->pairs);
 	find_tolerance(store, runs, &show->tolerance);
 	cli_recommend(&show->profile, known, show->pairs.scope,
