@@ -313,67 +313,56 @@ static void condition_of_side(const struct side *side,
 		condition_of_run(r, f, buf);
 }
 
-/* Do two sides that have a value for this condition have different ones? */
-static bool condition_differs(const struct comparison *comparison,
-			      const struct condition *condition)
-{
-	char first[CONDITION_LEN] = "", other[CONDITION_LEN];
-
-	for (size_t i = 0; i < comparison->n; i++) {
-		condition_of_side(&comparison->side[i], condition, other);
-		if (!*other)
-			continue;
-		if (*first && strcmp(first, other))
-			return true;
-		strcpy(first, other);
-	}
-	return false;
-}
-
 /*
  * The number of sides that have a value for this condition; text is the value
- * of the last one.
+ * of the last one. *differ: two of them have different ones.
  */
-static size_t sides_with(const struct comparison *comparison,
+static size_t sides_with(const struct comparison *all,
 			 const struct condition *condition,
-			 char text[CONDITION_LEN])
+			 char text[CONDITION_LEN], bool *differ)
 {
 	char value[CONDITION_LEN];
 	size_t n = 0;
 
-	text[0] = '\0';
-	for (size_t i = 0; i < comparison->n; i++) {
-		condition_of_side(&comparison->side[i], condition, value);
-		if (*value)
-			strcpy(text, value);
-		n += *value != '\0';
+	*differ = false;
+	for (size_t i = 0; i < all->n; i++) {
+		condition_of_side(&all->side[i], condition, value);
+		if (!*value)
+			continue;
+		*differ |= n++ && strcmp(text, value);
+		strcpy(text, value);
 	}
 	return n;
 }
 
-/* A side of which no run counts, and thus no condition is known; or NULL. */
-static const struct side *side_without_runs(const struct comparison *comparison)
+static bool condition_differs(const struct comparison *all,
+			      const struct condition *condition)
 {
-	for (size_t i = 0; i < comparison->n; i++) {
-		const struct side *side = &comparison->side[i];
-		size_t k = 0;
+	char text[CONDITION_LEN];
+	bool differ;
 
-		while (k < side->runs.n && !side_counts(side, k))
-			k++;
-		if (k == side->runs.n)
-			return side;
-	}
+	sides_with(all, condition, text, &differ);
+	return differ;
+}
+
+/* A side of which no run counts, and thus no condition is known; or NULL. */
+static const struct side *side_without_runs(const struct comparison *all)
+{
+	bool varies;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (!run_of_side(&all->side[i], recorded, &varies))
+			return &all->side[i];
 	return NULL;
 }
 
 /* ---- the verdict ---- */
 
 /* Run times of different applications are not comparable. */
-static bool same_application(const struct comparison *comparison)
+static bool same_application(const struct comparison *all)
 {
-	for (size_t i = 1; i < comparison->n; i++)
-		if (strcmp(comparison->side[i].runs.app,
-			   comparison->side[0].runs.app))
+	for (size_t i = 1; i < all->n; i++)
+		if (strcmp(all->side[i].runs.app, all->side[0].runs.app))
 			return false;
 	return true;
 }
@@ -413,12 +402,12 @@ static const char *say_slower(const struct side *slow, const struct side *fast)
  * Which application uses the network most: the one with the largest share of
  * delayed probes.
  */
-static const char *say_heaviest(const struct comparison *comparison)
+static const char *say_heaviest(const struct comparison *all)
 {
 	const struct side *most = NULL;
 
-	for (size_t i = 0; i < comparison->n; i++) {
-		const struct side *side = &comparison->side[i];
+	for (size_t i = 0; i < all->n; i++) {
+		const struct side *side = &all->side[i];
 
 		if (side->profile.verdict.use &&
 		    (!most || side->profile.verdict.delayed_share >
@@ -434,15 +423,15 @@ static const char *say_heaviest(const struct comparison *comparison)
 }
 
 /* The first line: which is slower, or uses the network more. */
-static const char *say_verdict(const struct comparison *comparison)
+static const char *say_verdict(const struct comparison *all)
 {
 	const struct side *slow = NULL, *fast = NULL;
 	size_t known = 0;
 
-	if (!same_application(comparison))
-		return say_heaviest(comparison);
-	for (size_t i = 0; i < comparison->n; i++) {
-		const struct side *side = &comparison->side[i];
+	if (!same_application(all))
+		return say_heaviest(all);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct side *side = &all->side[i];
 
 		if (!np_mean_known(&side->run_sec) || !(side->run_sec.mean > 0))
 			continue;
@@ -455,18 +444,18 @@ static const char *say_verdict(const struct comparison *comparison)
 	if (known < 2)
 		return cli_text("The run times of %s cannot be compared: fewer "
 				"than two are known.",
-				comparison->side[0].runs.app);
+				all->side[0].runs.app);
 	return say_slower(slow, fast);
 }
 
 /* The second line: the conditions that differ. */
-static const char *say_differences(const struct comparison *comparison)
+static const char *say_differences(const struct comparison *all)
 {
-	const struct side *empty = side_without_runs(comparison);
+	const struct side *empty = side_without_runs(all);
 	char list[LINE] = "";
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
-		if (condition_differs(comparison, &recorded[i]))
+		if (condition_differs(all, &recorded[i]))
 			cli_appendf(list, sizeof(list), "%s%s",
 				    *list ? ", " : "", recorded[i].words);
 	if (*list)
@@ -500,86 +489,64 @@ static void date_range(const struct side *side, double *first, double *last)
 }
 
 /* The rows with measurements; rows with conditions follow them. */
-enum {
-	TIME,
-	RANGE,
-	DEVIATION,
-	RUNS,
-	P50,
-	P99,
-	DELAYED,
-	LOAD,
-	START,
-	TO,
-	N_ROWS
-};
+enum { TIME, RANGE, DEVIATION, RUNS, P50, P99, DELAYED, LOAD, START, TO };
 
-static const char *const labels[N_ROWS] = {
+static const char *const labels[] = {
 	"Run time",    "  range", "  deviation",    "  of runs",
 	"Latency p50", "  p99",	  "Delayed probes", "Est. utilisation",
 	"Start",       "  to",
 };
 
 /* Only to the minute, which is enough to find a run and fits into a column. */
-static const char *say_start(const struct side *side)
+static const char *say_start(double start)
 {
-	double first, last;
-	const char *date;
+	const char *date = cli_date(start);
 
-	date_range(side, &first, &last);
-	if (!(first > 0))
-		return "";
-	date = cli_date(first);
 	return strlen(date) == strlen("2024-06-12T14:03:05") ?
 		       cli_text("%.*s", (int)strlen("2024-06-12T14:03"), date) :
 		       date;
-}
-
-/* Only if it differs from the first start. */
-static const char *say_last(const struct side *side)
-{
-	double first, last;
-
-	date_range(side, &first, &last);
-	return last > first ? cli_day(last) : "";
-}
-
-/* The duration in a row; NaN: the row has none, or it is unknown. */
-static double row_sec(const struct side *side, int row)
-{
-	bool several = side->run_sec.n > 1, probed = side->latency.hist;
-
-	switch (row) {
-	case TIME:
-		return np_mean_known(&side->run_sec) ? side->run_sec.mean : NAN;
-	case DEVIATION:
-		return several ? side->run_sec.sd : NAN;
-	case P50:
-		return probed ? np_sample_quantile(&side->latency, 0.5) : NAN;
-	case P99:
-		return probed ? np_sample_quantile(&side->latency, 0.99) : NAN;
-	default:
-		return NAN;
-	}
 }
 
 /* The text of one cell; "" if it is empty. */
 static const char *cell(const struct side *side, int row)
 {
 	const struct np_verdict *verdict = &side->profile.verdict;
-	double sec = row_sec(side, row);
+	double first, last, sec = NAN;
+	bool several = side->run_sec.n > 1;
 
-	if (!isnan(sec))
-		return cli_sec(sec);
-	if (row == RANGE && side->run_sec.n > 1)
-		return cli_sec_range(side->shortest_sec, side->longest_sec);
-	if (row == RUNS)
+	date_range(side, &first, &last);
+	switch (row) {
+	case TIME:
+		sec = np_mean_known(&side->run_sec) ? side->run_sec.mean : NAN;
+		break;
+	case RANGE:
+		return several ? cli_sec_range(side->shortest_sec,
+					       side->longest_sec) :
+				 "";
+	case DEVIATION:
+		sec = several ? side->run_sec.sd : NAN;
+		break;
+	case RUNS:
 		return cli_text("%u", side->run_sec.n);
-	if (row == DELAYED && verdict->against)
-		return cli_percent(verdict->delayed_share);
-	if (row == LOAD && verdict->against)
-		return cli_text("%.2f", verdict->utilisation);
-	return row == START ? say_start(side) : row == TO ? say_last(side) : "";
+	case P50:
+	case P99:
+		if (side->latency.hist)
+			sec = np_sample_quantile(&side->latency,
+						 row == P50 ? 0.5 : 0.99);
+		break;
+	case DELAYED:
+		return verdict->against ? cli_percent(verdict->delayed_share) :
+					  "";
+	case LOAD:
+		return verdict->against ?
+			       cli_text("%.2f", verdict->utilisation) :
+			       "";
+	case START:
+		return first > 0 ? say_start(first) : "";
+	case TO: /* only if it differs from the first start */
+		return last > first ? cli_day(last) : "";
+	}
+	return isnan(sec) ? "" : cli_sec(sec);
 }
 
 /* The sides [from, to) that fit next to each other. */
@@ -610,7 +577,7 @@ static void put_cell(const struct block *block, size_t i, const char *text)
 }
 
 /* Rows for the conditions that differ. */
-static void put_conditions(const struct comparison *comparison,
+static void put_conditions(const struct comparison *all,
 			   const struct block *block)
 {
 	char text[CONDITION_LEN];
@@ -618,41 +585,38 @@ static void put_conditions(const struct comparison *comparison,
 	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
 		const struct condition *condition = &recorded[k];
 
-		if (!condition_differs(comparison, condition))
+		if (!condition_differs(all, condition))
 			continue;
 		begin_row(condition->label, true);
 		for (size_t i = block->from; i < block->to; i++) {
-			condition_of_side(&comparison->side[i], condition,
-					  text);
+			condition_of_side(&all->side[i], condition, text);
 			put_cell(block, i, text);
 		}
 	}
 }
 
 /* One paragraph for the conditions that do not differ. */
-static void put_same(const struct comparison *comparison)
+static void put_same(const struct comparison *all)
 {
 	char line[LINE] = "", text[CONDITION_LEN];
+	bool differ;
 
-	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
-		const struct condition *condition = &recorded[k];
-
-		if (sides_with(comparison, condition, text) >= 2 &&
-		    !condition_differs(comparison, condition))
+	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++)
+		if (sides_with(all, &recorded[k], text, &differ) >= 2 &&
+		    !differ)
 			cli_appendf(line, sizeof(line), "%s%s %s",
-				    *line ? ", " : "", condition->label, text);
-	}
+				    *line ? ", " : "", recorded[k].label, text);
 	if (*line)
 		putchar('\n');
 	cli_label("Equal", "%s", line);
 }
 
 /* Is any cell of the row filled? */
-static bool any_cell(const struct comparison *comparison,
-		     const struct block *block, int row)
+static bool any_cell(const struct comparison *all, const struct block *block,
+		     int row)
 {
 	for (size_t i = block->from; i < block->to; i++)
-		if (*cell(&comparison->side[i], row))
+		if (*cell(&all->side[i], row))
 			return true;
 	return false;
 }
@@ -661,52 +625,50 @@ static bool any_cell(const struct comparison *comparison,
  * One block of the table: names, measurements, differing conditions. Rows
  * without any value in this block are skipped.
  */
-static void put_block(const struct comparison *comparison,
-		      const struct block *block)
+static void put_block(const struct comparison *all, const struct block *block)
 {
 	printf("\n%s", cli_colour(CLI_BOLD));
 	begin_row("", false);
 	for (size_t i = block->from; i < block->to; i++)
-		put_cell(block, i, comparison->side[i].name);
+		put_cell(block, i, all->side[i].name);
 	printf("%s", cli_colour(CLI_PLAIN));
-	for (int row = 0; row < N_ROWS; row++) {
-		if (!any_cell(comparison, block, row))
+	for (int row = 0; row < (int)NP_ARRAY_SIZE(labels); row++) {
+		if (!any_cell(all, block, row))
 			continue;
 		begin_row(labels[row], false);
 		for (size_t i = block->from; i < block->to; i++)
-			put_cell(block, i, cell(&comparison->side[i], row));
+			put_cell(block, i, cell(&all->side[i], row));
 	}
-	put_conditions(comparison, block);
+	put_conditions(all, block);
 }
 
 /* netprof explain knows the neighbours of a run, and what they cost it. */
-static void refer_to_explain(const struct comparison *comparison)
+static void refer_to_explain(const struct comparison *all)
 {
-	for (size_t i = 0; i < comparison->n; i++) {
-		const struct np_record *record = comparison->side[i].run;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct np_record *record = all->side[i].run;
 
 		if (!record || !np_run_has_neighbours(record))
 			continue;
 		printf("To see what its neighbours cost %s: netprof explain "
 		       "%u\n",
-		       comparison->side[i].name, record->job_id);
+		       all->side[i].name, record->job_id);
 	}
 }
 
 /* Columns of the widest name or differing condition; measurements are short. */
-static int widest_cell(const struct comparison *comparison)
+static int widest_cell(const struct comparison *all)
 {
 	size_t widest = LEAST_COLUMN;
 	char text[CONDITION_LEN];
 
-	for (size_t i = 0; i < comparison->n; i++) {
-		if (cli_width(comparison->side[i].name) > widest)
-			widest = cli_width(comparison->side[i].name);
+	for (size_t i = 0; i < all->n; i++) {
+		if (cli_width(all->side[i].name) > widest)
+			widest = cli_width(all->side[i].name);
 		for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
-			if (!condition_differs(comparison, &recorded[k]))
+			if (!condition_differs(all, &recorded[k]))
 				continue;
-			condition_of_side(&comparison->side[i], &recorded[k],
-					  text);
+			condition_of_side(&all->side[i], &recorded[k], text);
 			if (cli_width(text) > widest)
 				widest = cli_width(text);
 		}
@@ -718,26 +680,24 @@ static int widest_cell(const struct comparison *comparison)
  * As many sides as fit into the width of the output form a block; further sides
  * follow below.
  */
-static int print_text(const struct comparison *comparison)
+static int print_text(const struct comparison *all)
 {
 	size_t columns = (size_t)(cli_columns() - LABEL);
 	size_t room = columns / LEAST_COLUMN;
-	size_t shown = comparison->n < room ? comparison->n : room;
+	size_t shown = all->n < room ? all->n : room;
 	struct block block = { .width = (int)(columns / shown) };
 
 	if (cli_columns() == CLI_UNLIMITED)
-		block.width = widest_cell(comparison) + 2;
-	cli_printf(CLI_BOLD, 0, "%s", say_verdict(comparison));
-	cli_wrap(stdout, say_differences(comparison), 0);
-	refer_to_explain(comparison);
-	for (block.from = 0; block.from < comparison->n;
-	     block.from = block.to) {
-		block.to = block.from + room < comparison->n ?
-				   block.from + room :
-				   comparison->n;
-		put_block(comparison, &block);
+		block.width = widest_cell(all) + 2;
+	cli_printf(CLI_BOLD, 0, "%s", say_verdict(all));
+	cli_wrap(stdout, say_differences(all), 0);
+	refer_to_explain(all);
+	for (block.from = 0; block.from < all->n; block.from = block.to) {
+		block.to = block.from + room < all->n ? block.from + room :
+							all->n;
+		put_block(all, &block);
 	}
-	put_same(comparison);
+	put_same(all);
 	return CLI_DONE;
 }
 
@@ -851,19 +811,18 @@ static const struct cli_table table = {
  * The verdict is the sentence of the text output; "different" lists the keys
  * of the conditions that differ.
  */
-static int print_data(const struct comparison *comparison,
-		      enum cli_format format)
+static int print_data(const struct comparison *all, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "verdict", say_verdict(comparison));
+	cli_put_text(j, "verdict", say_verdict(all));
 	list = cli_put_array(j, "different");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
-		if (condition_differs(comparison, &recorded[i]))
+		if (condition_differs(all, &recorded[i]))
 			cli_append_text(list, recorded[i].key);
 	list = cli_put_array(j, "compared");
-	for (size_t i = 0; i < comparison->n; i++)
-		put_side(cli_append_object(list), &comparison->side[i]);
+	for (size_t i = 0; i < all->n; i++)
+		put_side(cli_append_object(list), &all->side[i]);
 	return cli_print_output(format, "compare", j, &table);
 }
 
@@ -917,12 +876,12 @@ static int find_newest(struct side *side)
  * Add the side for a word APP or APP:RUN. newest: APP means its newest run.
  * Returns as find_run().
  */
-static int add_side(struct comparison *comparison, struct cli_store *store,
+static int add_side(struct comparison *all, struct cli_store *store,
 		    const struct cli_options *options, const char *word,
 		    bool newest)
 {
 	size_t len = strcspn(word, ":");
-	struct side *side = &comparison->side[comparison->n];
+	struct side *side = &all->side[all->n];
 	char app[NP_APP_MAX + 2];
 	int rc;
 
@@ -931,7 +890,7 @@ static int add_side(struct comparison *comparison, struct cli_store *store,
 	rc = cli_runs_find(store, options, app, &side->found);
 	if (rc >= 0)
 		return rc;
-	comparison->n++; /* the caller releases it from now on */
+	all->n++; /* the caller releases it from now on */
 	if (word[len])
 		rc = find_run(side, word + len + 1);
 	else if (newest)
@@ -945,13 +904,13 @@ static int add_side(struct comparison *comparison, struct cli_store *store,
  * Is this run a side of its own? Then it does not count for its application,
  * which stands for what is usual.
  */
-static bool is_a_side(const struct comparison *comparison,
+static bool is_a_side(const struct comparison *all,
 		      const struct np_record *record)
 {
-	for (size_t i = 0; i < comparison->n; i++)
-		if (comparison->side[i].run &&
-		    comparison->side[i].run->job_id == record->job_id &&
-		    !strcmp(comparison->side[i].run->app, record->app))
+	for (size_t i = 0; i < all->n; i++)
+		if (all->side[i].run &&
+		    all->side[i].run->job_id == record->job_id &&
+		    !strcmp(all->side[i].run->app, record->app))
 			return true;
 	return false;
 }
@@ -960,13 +919,13 @@ static bool is_a_side(const struct comparison *comparison,
  * An application that is compared with a run of it is reduced to the runs of
  * the same command. Returns its fingerprint, or NULL.
  */
-static const char *command_of(const struct comparison *comparison,
+static const char *command_of(const struct comparison *all,
 			      const struct side *side)
 {
-	for (size_t i = 0; i < comparison->n; i++)
-		if (comparison->side[i].run &&
-		    !strcmp(comparison->side[i].run->app, side->found.app))
-			return comparison->side[i].run->fingerprint;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->side[i].run &&
+		    !strcmp(all->side[i].run->app, side->found.app))
+			return all->side[i].run->fingerprint;
 	return NULL;
 }
 
@@ -974,7 +933,7 @@ static const char *command_of(const struct comparison *comparison,
  * Select the runs of a side among those of its application: the run itself, or
  * all others, of one command if that is given.
  */
-static void take_runs(const struct comparison *comparison, struct side *side,
+static void take_runs(const struct comparison *all, struct side *side,
 		      const char *command)
 {
 	for (size_t i = 0; i < side->found.n; i++) {
@@ -982,7 +941,7 @@ static void take_runs(const struct comparison *comparison, struct side *side,
 
 		if (side->run ?
 			    record == side->run :
-			    !is_a_side(comparison, record) &&
+			    !is_a_side(all, record) &&
 				    (!command ||
 				     (record->fingerprint &&
 				      !strcmp(record->fingerprint, command))))
@@ -991,23 +950,22 @@ static void take_runs(const struct comparison *comparison, struct side *side,
 }
 
 /* Select the runs of a side and evaluate them. */
-static void make_side(const struct comparison *comparison, struct side *side,
+static void make_side(const struct comparison *all, struct side *side,
 		      struct cli_store *store)
 {
-	const char *command = command_of(comparison, side);
+	const char *command = command_of(all, side);
 
 	side->runs = side->found;
 	side->runs.n = 0;
 	side->runs.run = cli_calloc(side->found.n, sizeof(*side->runs.run));
-	take_runs(comparison, side, command);
+	take_runs(all, side, command);
 	if (!side->runs.n && command) /* none of that command: use the others */
-		take_runs(comparison, side, NULL);
+		take_runs(all, side, NULL);
 	side_evaluate(side, store);
 }
 
 /* Load all sides. Returns -1 to go on, or the exit status. */
-static int load_sides(struct comparison *comparison,
-		      const struct cli_options *options)
+static int load_sides(struct comparison *all, const struct cli_options *options)
 {
 	struct cli_store store;
 	int rc = cli_store_open(&store);
@@ -1020,13 +978,13 @@ static int load_sides(struct comparison *comparison,
 
 		snprintf(app, sizeof(app), "%.*s",
 			 (int)strcspn(options->apps[0], ":"), options->apps[0]);
-		rc = add_side(comparison, &store, options, app, false);
+		rc = add_side(all, &store, options, app, false);
 	}
 	for (size_t i = 0; rc < 0 && i < options->n_apps; i++)
-		rc = add_side(comparison, &store, options, options->apps[i],
+		rc = add_side(all, &store, options, options->apps[i],
 			      options->n_apps == 1);
-	for (size_t i = 0; rc < 0 && i < comparison->n; i++)
-		make_side(comparison, &comparison->side[i], &store);
+	for (size_t i = 0; rc < 0 && i < all->n; i++)
+		make_side(all, &all->side[i], &store);
 	cli_store_close(&store);
 	return rc;
 }
@@ -1034,7 +992,7 @@ static int load_sides(struct comparison *comparison,
 /* Returns the exit status: differences do not fail the command. */
 static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct comparison comparison = { .n = 0 };
+	struct comparison all = { .n = 0 };
 	struct cli_options options;
 	int rc = cli_options_parse(self, argc, argv, NULL, &options);
 
@@ -1045,14 +1003,14 @@ static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 			self,
 			"%zu runs and applications, at most %d are possible",
 			options.n_apps, MAX_SIDES);
-	comparison.side = cli_calloc(MAX_SIDES, sizeof(*comparison.side));
-	rc = load_sides(&comparison, &options);
+	all.side = cli_calloc(MAX_SIDES, sizeof(*all.side));
+	rc = load_sides(&all, &options);
 	if (rc < 0)
-		rc = options.format ? print_data(&comparison, options.format) :
-				      print_text(&comparison);
-	for (size_t i = 0; i < comparison.n; i++)
-		side_release(&comparison.side[i]);
-	free(comparison.side);
+		rc = options.format ? print_data(&all, options.format) :
+				      print_text(&all);
+	for (size_t i = 0; i < all.n; i++)
+		side_release(&all.side[i]);
+	free(all.side);
 	return rc;
 }
 
