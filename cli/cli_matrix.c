@@ -53,8 +53,7 @@ static void add_owner(struct cli_known *known, struct cli_store *store,
 			known->truncated = true;
 			break;
 		}
-		if (cli_check_memory(cli_runs_load_quiet(store, owner, uid,
-							 apps[i].name, &runs)))
+		if (cli_runs_load_quiet(store, owner, uid, apps[i].name, &runs))
 			continue;
 		known->n_runs += runs.n;
 		cli_known_add(known, &runs);

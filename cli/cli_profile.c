@@ -197,11 +197,9 @@ int cli_runs_load(struct cli_store *store, enum np_store_owner owner, uid_t uid,
 int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
 			uid_t uid, const char *app, struct np_runs *out)
 {
-	int rc = np_store_load(store->store, owner, uid, app, NULL, NULL, out,
-			       NULL);
-
-	if (rc)
-		return rc == -ENOMEM ? rc : -ENOENT;
+	if (cli_check_memory(np_store_load(store->store, owner, uid, app, NULL,
+					   NULL, out, NULL)))
+		return -ENOENT;
 	if (out->n)
 		return 0;
 	np_runs_free(out);
@@ -641,29 +639,34 @@ static const char *describe_no_baseline(const struct np_run_summary *profile)
 }
 
 /*
- * The level on other nodes that the program slows most, with that slowdown;
- * NULL: none was measured.
+ * The level that slows the program most or, with impact, the one on other nodes
+ * that it slows most; NULL: no such slowdown is known.
  */
 static const struct np_run_summary_level *
-most_slowed_level(const struct np_run_summary *profile)
+worst_level(const struct np_run_summary *profile, bool impact)
 {
-	const struct np_run_summary_level *most = NULL;
+	const struct np_run_summary_level *worst = NULL;
+	double most = -INFINITY;
 
 	for (size_t i = 0; i < profile->n_levels; i++) {
 		const struct np_run_summary_level *level = &profile->level[i];
+		const struct np_mean *mean = impact ? &level->impact :
+						      &level->slowdown;
 
-		if (np_mean_known(&level->impact) &&
-		    strcmp(level->scope, np_scope_name(NP_SCOPE_NODE)) &&
-		    (!most || level->impact.mean > most->impact.mean))
-			most = level;
+		if (!np_mean_known(mean) || !(mean->mean > most) ||
+		    (impact &&
+		     !strcmp(level->scope, np_scope_name(NP_SCOPE_NODE))))
+			continue;
+		worst = level;
+		most = mean->mean;
 	}
-	return most;
+	return worst;
 }
 
 /* What is known, or how to learn it, about how it slows other nodes. */
 static const char *describe_impact(const struct np_run_summary *profile)
 {
-	const struct np_run_summary_level *most = most_slowed_level(profile);
+	const struct np_run_summary_level *most = worst_level(profile, true);
 
 	if (most)
 		return cli_text("It slows load on other nodes by at most %s "
@@ -809,26 +812,10 @@ static const char *describe_reference(const struct np_run_summary *profile)
 	return buf;
 }
 
-/* The level that slows the program most; NULL if no slowdown is known. */
-static const struct np_run_summary_level *
-worst_level(const struct np_run_summary *profile)
-{
-	const struct np_run_summary_level *worst = NULL;
-
-	for (size_t i = 0; i < profile->n_levels; i++) {
-		const struct np_run_summary_level *level = &profile->level[i];
-
-		if (np_mean_known(&level->slowdown) &&
-		    (!worst || level->slowdown.mean > worst->slowdown.mean))
-			worst = level;
-	}
-	return worst;
-}
-
 /* Sentence 2: the worst slowdown under synthetic load. */
 static const char *describe_interference(const struct np_run_summary *profile)
 {
-	const struct np_run_summary_level *worst = worst_level(profile);
+	const struct np_run_summary_level *worst = worst_level(profile, false);
 	const char *source;
 
 	/* With too few nodes it cannot be measured under load either. */

@@ -84,43 +84,41 @@ struct explanation {
 
 #define MIN_COST 0.005 /* of the run time: a smaller cost is not reported */
 
-static struct neighbour *add_neighbour(struct explanation *explanation,
-				       uint32_t id)
+static struct neighbour *add_neighbour(struct explanation *found, uint32_t id)
 {
 	struct neighbour *neighbour;
 
-	cli_array_grow(&explanation->neighbour, explanation->n_neighbours,
+	cli_array_grow(&found->neighbour, found->n_neighbours,
 		       sizeof(*neighbour));
-	neighbour = &explanation->neighbour[explanation->n_neighbours++];
+	neighbour = &found->neighbour[found->n_neighbours++];
 	*neighbour = (struct neighbour){ .id = id, .app = "", .slowdown = NAN };
 	return neighbour;
 }
 
 /* A neighbour of this job id that was added before, or NULL. */
-static struct neighbour *find_neighbour(struct explanation *explanation,
-					uint32_t id)
+static struct neighbour *find_neighbour(struct explanation *found, uint32_t id)
 {
-	for (size_t i = 0; i < explanation->n_neighbours; i++)
-		if (explanation->neighbour[i].id == id)
-			return &explanation->neighbour[i];
+	for (size_t i = 0; i < found->n_neighbours; i++)
+		if (found->neighbour[i].id == id)
+			return &found->neighbour[i];
 	return NULL;
 }
 
 /* ---- neighbours of a running job, from the last decision ---- */
 
 /* Add the running jobs that share a leaf switch with the job. */
-static void add_running(struct explanation *explanation)
+static void add_running(struct explanation *found)
 {
-	for (size_t i = 0; i < explanation->state.n_jobs; i++) {
-		const struct np_state_job *job = &explanation->state.job[i];
+	for (size_t i = 0; i < found->state.n_jobs; i++) {
+		const struct np_state_job *job = &found->state.job[i];
 		struct neighbour *neighbour;
 		char leaves[256];
 
-		if (job->pending || job == explanation->job ||
-		    !np_hostlist_shared(explanation->job->leaves, job->leaves,
-					leaves, sizeof(leaves)))
+		if (job->pending || job == found->job ||
+		    !np_hostlist_shared(found->job->leaves, job->leaves, leaves,
+					sizeof(leaves)))
 			continue;
-		neighbour = add_neighbour(explanation, job->id);
+		neighbour = add_neighbour(found, job->id);
 		neighbour->app = job->app;
 		neighbour->array = job->array;
 		neighbour->task = job->task;
@@ -150,19 +148,19 @@ static int add_known(struct cli_known *known, struct cli_store *store,
 			store, own ? NP_STORE_USER : NP_STORE_PUBLISHED, uid,
 			app, &runs);
 	if (rc)
-		return cli_check_memory(rc);
+		return rc;
 	cli_known_add(known, &runs);
 	*at = known->n - 1;
 	return 0;
 }
 
 /* The owner of a job in the last decision, needed to find its profile. */
-static uid_t uid_of(const struct explanation *explanation, uint32_t id)
+static uid_t uid_of(const struct explanation *found, uint32_t id)
 {
-	for (size_t i = 0; i < explanation->state.n_jobs; i++)
-		if (explanation->state.job[i].id == id)
-			return explanation->state.job[i].uid;
-	return explanation->job->uid;
+	for (size_t i = 0; i < found->state.n_jobs; i++)
+		if (found->state.job[i].id == id)
+			return found->state.job[i].uid;
+	return found->job->uid;
 }
 
 #define NO_PROFILE ((size_t)-1)
@@ -171,25 +169,24 @@ static uid_t uid_of(const struct explanation *explanation, uint32_t id)
  * Load the profiles of the job and of its neighbours. at[i]: index of the i-th
  * neighbour's application, or NO_PROFILE. The job's own is the first one.
  */
-static int find_known(struct explanation *explanation, struct cli_store *store,
+static int find_known(struct explanation *found, struct cli_store *store,
 		      struct cli_known *known, size_t *at)
 {
 	size_t self;
-	int rc = *explanation->job->app ?
-			 add_known(known, store, explanation->job->app,
-				   explanation->job->uid, &self) :
-			 -ENOENT;
+	int rc = *found->job->app ? add_known(known, store, found->job->app,
+					      found->job->uid, &self) :
+				    -ENOENT;
 
 	if (rc)
-		return np_errf(&explanation->not_predicted, rc,
+		return np_errf(&found->not_predicted, rc,
 			       "it has no profile that you may read");
-	for (size_t i = 0; i < explanation->n_neighbours; i++) {
-		const struct neighbour *neighbour = &explanation->neighbour[i];
+	for (size_t i = 0; i < found->n_neighbours; i++) {
+		const struct neighbour *neighbour = &found->neighbour[i];
 
 		at[i] = NO_PROFILE;
 		if (*neighbour->app)
 			add_known(known, store, neighbour->app,
-				  uid_of(explanation, neighbour->id), &at[i]);
+				  uid_of(found, neighbour->id), &at[i]);
 	}
 	return 0;
 }
@@ -215,14 +212,14 @@ static void note_excluded(struct np_err *note, size_t n_unknown, size_t n_more)
 }
 
 /* Predict the slowdown by each neighbour alone, and by all together. */
-static void predict_by_models(struct explanation *explanation,
+static void predict_by_models(struct explanation *found,
 			      const struct cli_known *known,
 			      struct np_predictor *models, const size_t *at)
 {
 	struct cli_prediction all = { .scope = NP_SCOPE_LEAF };
 	size_t n_unknown = 0, n_more = 0;
 
-	for (size_t i = 0; i < explanation->n_neighbours; i++) {
+	for (size_t i = 0; i < found->n_neighbours; i++) {
 		struct cli_prediction one = { .scope = NP_SCOPE_LEAF,
 					      .n_corunners = 1 };
 
@@ -233,54 +230,53 @@ static void predict_by_models(struct explanation *explanation,
 		one.corunner[0] = at[i];
 		cli_predict(models, known, &one);
 		if (!one.rc && !cli_doubt_text(&one.result))
-			explanation->neighbour[i].slowdown =
-				one.result.slowdown;
+			found->neighbour[i].slowdown = one.result.slowdown;
 		if (all.n_corunners < CLI_PREDICT_MAX_CO)
 			all.corunner[all.n_corunners++] = at[i];
 		else
 			n_more++;
 	}
 	if (!all.n_corunners) {
-		np_errf(&explanation->not_predicted, 0,
+		np_errf(&found->not_predicted, 0,
 			"none of its neighbours has a profile that you may "
 			"read");
 		return;
 	}
 	cli_predict(models, known, &all);
 	if (all.rc) {
-		explanation->not_predicted = all.why;
+		found->not_predicted = all.why;
 		return;
 	}
 	if (cli_doubt_text(&all.result)) {
-		np_errf(&explanation->not_predicted, 0, "%s",
+		np_errf(&found->not_predicted, 0, "%s",
 			cli_doubt_text(&all.result));
 		return;
 	}
-	explanation->slowdown = all.result.slowdown;
-	note_excluded(&explanation->not_predicted, n_unknown, n_more);
+	found->slowdown = all.result.slowdown;
+	note_excluded(&found->not_predicted, n_unknown, n_more);
 }
 
-/* If there is no prediction, explanation->not_predicted says why. */
-static void predict(struct explanation *explanation, struct cli_store *store,
+/* If there is no prediction, found->not_predicted says why. */
+static void predict(struct explanation *found, struct cli_store *store,
 		    struct cli_known *known, size_t *at)
 {
 	struct np_predictor *models;
 
-	if (find_known(explanation, store, known, at))
+	if (find_known(found, store, known, at))
 		return;
 	if (cli_check_memory(
 		    cli_known_load_calibration(known, store, 1, true))) {
-		explanation->not_predicted = known->why;
+		found->not_predicted = known->why;
 		return;
 	}
 	if (known->app[0]->unusable.text[0]) {
-		explanation->not_predicted = known->app[0]->unusable;
+		found->not_predicted = known->app[0]->unusable;
 		return;
 	}
 	if (cli_check_memory(cli_known_predictor(known, NULL, false, &models,
-						 &explanation->not_predicted)))
+						 &found->not_predicted)))
 		return;
-	predict_by_models(explanation, known, models, at);
+	predict_by_models(found, known, models, at);
 	np_predictor_free(models);
 }
 
@@ -288,17 +284,17 @@ static void predict(struct explanation *explanation, struct cli_store *store,
  * The neighbours of a running job, with predictions from the profiles that the
  * caller may read.
  */
-static void find_running_neighbours(struct explanation *explanation,
+static void find_running_neighbours(struct explanation *found,
 				    struct cli_store *store)
 {
 	struct cli_known known = { .n = 0 };
 	size_t *at;
 
-	add_running(explanation);
-	if (!explanation->n_neighbours)
+	add_running(found);
+	if (!found->n_neighbours)
 		return;
-	at = cli_calloc(explanation->n_neighbours, sizeof(*at));
-	predict(explanation, store, &known, at);
+	at = cli_calloc(found->n_neighbours, sizeof(*at));
+	predict(found, store, &known, at);
 	cli_known_free(&known);
 	free(at);
 }
@@ -309,13 +305,13 @@ static void find_running_neighbours(struct explanation *explanation,
  * Add the neighbours that placement recorded when the job ended, with the
  * slowdowns that it predicted then.
  */
-static void add_accounted(struct explanation *explanation)
+static void add_accounted(struct explanation *found)
 {
-	for (size_t i = 0; i < explanation->accounting.n_neighbours; i++) {
+	for (size_t i = 0; i < found->accounting.n_neighbours; i++) {
 		const struct np_accounting_neighbour *recorded =
-			&explanation->accounting.neighbour[i];
+			&found->accounting.neighbour[i];
 		struct neighbour *neighbour =
-			add_neighbour(explanation, recorded->id);
+			add_neighbour(found, recorded->id);
 
 		neighbour->app = recorded->app;
 		snprintf(neighbour->leaves, sizeof(neighbour->leaves), "%s",
@@ -340,29 +336,29 @@ static void add_leaf(struct neighbour *neighbour,
 }
 
 /* Add the neighbours that are only in the run records. */
-static void add_recorded(struct explanation *explanation)
+static void add_recorded(struct explanation *found)
 {
 	/* Placement's own records have more about these. */
-	size_t n_accounted = explanation->n_neighbours;
+	size_t n_accounted = found->n_neighbours;
 
-	for (size_t i = 0; i < explanation->n_measured; i++) {
-		const struct np_record *record = explanation->measured[i].run;
+	for (size_t i = 0; i < found->n_measured; i++) {
+		const struct np_record *record = found->measured[i].run;
 
 		for (size_t k = 0; k < record->n_neighbours; k++) {
 			const struct np_neighbour *recorded =
 				&record->neighbours[k];
 			struct neighbour *neighbour =
-				find_neighbour(explanation, recorded->job_id);
+				find_neighbour(found, recorded->job_id);
 
 			if (!recorded->job_id) /* removed when it was published */
 				continue;
 			if (neighbour &&
-			    (size_t)(neighbour - explanation->neighbour) <
+			    (size_t)(neighbour - found->neighbour) <
 				    n_accounted)
 				continue;
 			if (!neighbour)
-				neighbour = add_neighbour(explanation,
-							  recorded->job_id);
+				neighbour =
+					add_neighbour(found, recorded->job_id);
 			if (recorded->job_id == record->job_id)
 				neighbour->app = "(own step)";
 			add_leaf(neighbour, recorded);
@@ -374,17 +370,16 @@ static void add_recorded(struct explanation *explanation)
  * What a neighbour costs, as a fraction of the run time. If the job has ended,
  * the predicted slowdown counts only for the time during which both ran.
  */
-static double cost_of(const struct explanation *explanation,
+static double cost_of(const struct explanation *found,
 		      const struct neighbour *neighbour)
 {
-	double sec = explanation->have_record ?
-			     explanation->accounting.end -
-				     explanation->accounting.start :
+	double sec = found->have_record ?
+			     found->accounting.end - found->accounting.start :
 			     0;
 
 	if (isnan(neighbour->slowdown))
 		return 0;
-	if (explanation->job)
+	if (found->job)
 		return neighbour->slowdown;
 	return sec > 0 ? neighbour->slowdown *
 				 fmin(neighbour->overlap_sec / sec, 1) :
@@ -395,36 +390,36 @@ static double cost_of(const struct explanation *explanation,
  * The neighbour that costs most; *share: how much of the run time, a fraction.
  * NULL if no cost is known, or none above MIN_COST.
  */
-static const struct neighbour *costliest(const struct explanation *explanation,
+static const struct neighbour *costliest(const struct explanation *found,
 					 double *share)
 {
 	const struct neighbour *most = NULL;
 
 	*share = MIN_COST;
-	for (size_t i = 0; i < explanation->n_neighbours; i++) {
-		double cost = cost_of(explanation, &explanation->neighbour[i]);
+	for (size_t i = 0; i < found->n_neighbours; i++) {
+		double cost = cost_of(found, &found->neighbour[i]);
 
 		if (cost <= *share)
 			continue;
 		*share = cost;
-		most = &explanation->neighbour[i];
+		most = &found->neighbour[i];
 	}
 	return most;
 }
 
 /* The neighbours of a job that has ended. */
-static void find_past_neighbours(struct explanation *explanation)
+static void find_past_neighbours(struct explanation *found)
 {
 	bool known = false;
 
-	if (explanation->have_record)
-		add_accounted(explanation);
-	for (size_t i = 0; i < explanation->n_neighbours; i++)
-		known |= !isnan(explanation->neighbour[i].slowdown);
-	known |= !explanation->n_neighbours;
-	if (explanation->have_record && *explanation->accounting.app && known)
-		explanation->slowdown = explanation->accounting.slowdown;
-	add_recorded(explanation);
+	if (found->have_record)
+		add_accounted(found);
+	for (size_t i = 0; i < found->n_neighbours; i++)
+		known |= !isnan(found->neighbour[i].slowdown);
+	known |= !found->n_neighbours;
+	if (found->have_record && *found->accounting.app && known)
+		found->slowdown = found->accounting.slowdown;
+	add_recorded(found);
 }
 
 /* ---- text output ---- */
@@ -432,24 +427,21 @@ static void find_past_neighbours(struct explanation *explanation)
 #define MAX_ROWS 40 /* of neighbours */
 
 /* The state for programs; "measured": only run records are left. */
-static const char *state_of(const struct explanation *explanation)
+static const char *state_of(const struct explanation *found)
 {
-	return explanation->job ?
-		       explanation->job->pending ? "pending" : "running" :
-	       explanation->have_record ? "ended" :
-	       explanation->n_measured	? "measured" :
-	       explanation->diagnosis.job->state == NP_ACCT_RUNNING ?
-					 "running" :
-					 "ended";
+	return found->job ? found->job->pending ? "pending" : "running" :
+	       found->have_record			      ? "ended" :
+	       found->n_measured			      ? "measured" :
+	       found->diagnosis.job->state == NP_ACCT_RUNNING ? "running" :
+								"ended";
 }
 
 /* Warn if the last decision is too old to be in force. */
-static void print_stale(const struct explanation *explanation)
+static void print_stale(const struct explanation *found)
 {
-	if (cli_state_stale(&explanation->state, explanation->now))
+	if (cli_state_stale(&found->state, found->now))
 		cli_printf(CLI_RED, 0, "%s",
-			   cli_mode_text(&explanation->state, explanation->now,
-					 true));
+			   cli_mode_text(&found->state, found->now, true));
 }
 
 /* How long placement held the job. For a pending job the decision has this. */
@@ -461,11 +453,11 @@ static void print_held(double held_sec)
 }
 
 /* A leaf switch that is closed to the job, and the job that is the reason. */
-static void cause_row(const struct explanation *explanation,
+static void cause_row(const struct explanation *found,
 		      const struct np_state_cause *cause, int leaf_width,
 		      int app_width)
 {
-	const char *victim = cli_is_own_victim(explanation->job, cause) ?
+	const char *victim = cli_is_own_victim(found->job, cause) ?
 				     "this one" :
 				     cli_text("%u", cause->victim);
 
@@ -481,9 +473,9 @@ static void cause_row(const struct explanation *explanation,
  * Number of closed leaf switches without a row: no conflicting job is there, or
  * the list of conflicts is full.
  */
-static size_t other_leaves(const struct explanation *explanation)
+static size_t other_leaves(const struct explanation *found)
 {
-	const struct np_state_job *job = explanation->job;
+	const struct np_state_job *job = found->job;
 	size_t n_open = 0, known;
 	char **open = NULL;
 
@@ -492,30 +484,29 @@ static size_t other_leaves(const struct explanation *explanation)
 		return 0;
 	np_names_free(open, n_open);
 	known = n_open + job->n_causes;
-	return explanation->state.n_leaves > known ?
-		       explanation->state.n_leaves - known :
-		       0;
+	return found->state.n_leaves > known ? found->state.n_leaves - known :
+					       0;
 }
 
 /* The decision of placement, one row for each leaf switch. */
-static void print_causes(const struct explanation *explanation)
+static void print_causes(const struct explanation *found)
 {
-	const struct np_state_cause *cause = explanation->job->cause;
+	const struct np_state_cause *cause = found->job->cause;
 	int leaf_width = cli_name_column(20, 2), app_width = leaf_width;
-	size_t others = other_leaves(explanation);
+	size_t others = other_leaves(found);
 
-	if (!explanation->job->n_causes)
+	if (!found->job->n_causes)
 		return;
-	for (size_t i = 0; i < explanation->job->n_causes; i++) {
+	for (size_t i = 0; i < found->job->n_causes; i++) {
 		leaf_width = cli_widen(leaf_width, cause[i].leaf);
 		app_width =
 			cli_widen(app_width, cli_app_name(cause[i].other_app));
 	}
 	cli_heading("%-*s %-10s %-*s %-12s%9s", leaf_width, "Kept off leaf",
 		    "Due to job", app_width, "Application", "Would slow", "By");
-	for (size_t i = 0; i < explanation->job->n_causes; i++)
-		cause_row(explanation, &cause[i], leaf_width, app_width);
-	if (others && explanation->job->n_causes < NP_STATE_MAX_CAUSES)
+	for (size_t i = 0; i < found->job->n_causes; i++)
+		cause_row(found, &cause[i], leaf_width, app_width);
+	if (others && found->job->n_causes < NP_STATE_MAX_CAUSES)
 		printf("%zu more: reserved for pending jobs, or without a node "
 		       "that this job may use\n",
 		       others);
@@ -533,9 +524,9 @@ static const char *job_text(const char *id, const char *app)
  * The first line: held, restricted, unrestricted or ignored; "would be" if this
  * is only advice.
  */
-static void print_decision(const struct explanation *explanation)
+static void print_decision(const struct explanation *found)
 {
-	const struct np_state_job *job = explanation->job;
+	const struct np_state_job *job = found->job;
 	const char *who = job_text(cli_job_name(job->id, job->array, job->task),
 				   job->app);
 
@@ -578,11 +569,10 @@ static const char one_node[] =
 	"a job on one node is not measured, because it uses no switch";
 
 /* Why placement has no profile for the job, and how to change that. */
-static void print_unknown(const struct explanation *explanation)
+static void print_unknown(const struct explanation *found)
 {
-	const struct np_state_job *job = explanation->job;
-	const struct np_state_denial *denial =
-		find_denial(&explanation->state, job);
+	const struct np_state_job *job = found->job;
+	const struct np_state_denial *denial = find_denial(&found->state, job);
 
 	if (job->known)
 		return;
@@ -606,13 +596,13 @@ static void print_unknown(const struct explanation *explanation)
 }
 
 /* A pending job: only placement has data about it. */
-static int print_pending(const struct explanation *explanation)
+static int print_pending(const struct explanation *found)
 {
-	print_decision(explanation);
-	print_stale(explanation);
-	cli_label("Decision", "%s", explanation->job->text);
-	print_unknown(explanation);
-	print_causes(explanation);
+	print_decision(found);
+	print_stale(found);
+	cli_label("Decision", "%s", found->job->text);
+	print_unknown(found);
+	print_causes(found);
 	return CLI_DONE;
 }
 
@@ -642,17 +632,16 @@ static void neighbour_row(const struct neighbour *neighbour, bool ended,
 }
 
 /* The table of neighbours. Long lists are cut; --parsable has all. */
-static void print_neighbours(const struct explanation *explanation, bool ended)
+static void print_neighbours(const struct explanation *found, bool ended)
 {
-	size_t shown = explanation->n_neighbours < MAX_ROWS ?
-			       explanation->n_neighbours :
-			       MAX_ROWS;
+	size_t shown = found->n_neighbours < MAX_ROWS ? found->n_neighbours :
+							MAX_ROWS;
 	int app_width = cli_name_column(20, 2), leaves_width = app_width;
 
-	if (!explanation->n_neighbours)
+	if (!found->n_neighbours)
 		return;
 	for (size_t i = 0; i < shown; i++) {
-		const struct neighbour *neighbour = &explanation->neighbour[i];
+		const struct neighbour *neighbour = &found->neighbour[i];
 
 		app_width = cli_widen(app_width, cli_app_name(neighbour->app));
 		leaves_width = cli_widen(leaves_width, neighbour->leaves);
@@ -661,51 +650,56 @@ static void print_neighbours(const struct explanation *explanation, bool ended)
 		    "Application", leaves_width, "Leaf switches",
 		    ended ? "Overlap" : "", "Predicted");
 	for (size_t i = 0; i < shown; i++)
-		neighbour_row(&explanation->neighbour[i], ended, app_width,
+		neighbour_row(&found->neighbour[i], ended, app_width,
 			      leaves_width);
-	if (explanation->n_neighbours > MAX_ROWS)
+	if (found->n_neighbours > MAX_ROWS)
 		printf("%zu more (--parsable)\n",
-		       explanation->n_neighbours - MAX_ROWS);
-	if (ended && explanation->accounting.more_neighbours)
+		       found->n_neighbours - MAX_ROWS);
+	if (ended && found->accounting.more_neighbours)
 		printf("%u more, each with a shorter overlap\n",
-		       explanation->accounting.more_neighbours);
+		       found->accounting.more_neighbours);
 }
 
 /*
  * The slowdown by all neighbours together, which is not the sum of the
  * slowdowns by each.
  */
-static void print_prediction(const struct explanation *explanation)
+static void print_prediction(const struct explanation *found)
 {
-	const char *why = explanation->not_predicted.text;
+	const char *why = found->not_predicted.text;
 
-	if (!explanation->n_neighbours)
+	if (!found->n_neighbours)
 		cli_label("Predicted",
 			  "no slowdown: no job that placement knows "
 			  "is on its leaf switches");
-	else if (!isnan(explanation->slowdown))
+	else if (!isnan(found->slowdown))
 		cli_label("Predicted", "%s by its neighbours together%s%s",
-			  cli_change(explanation->slowdown), *why ? "; " : "",
-			  why);
+			  cli_change(found->slowdown), *why ? "; " : "", why);
 	else
 		cli_label("Predicted", "not possible: %s", why);
+}
+
+/* The application of the job, where its records are most likely; or "". */
+static const char *app_of(const struct explanation *found)
+{
+	return found->job	  ? found->job->app :
+	       found->have_record ? found->accounting.app :
+				    "";
 }
 
 /*
  * The neighbour to look at first, and the command that shows how its effect
  * was predicted.
  */
-static void print_costliest(const struct explanation *explanation)
+static void print_costliest(const struct explanation *found)
 {
-	const char *app = explanation->job ? explanation->job->app :
-					     explanation->accounting.app;
 	const char *part;
 	double share;
-	const struct neighbour *neighbour = costliest(explanation, &share);
+	const struct neighbour *neighbour = costliest(found, &share);
 
 	if (!neighbour)
 		return;
-	part = explanation->job ?
+	part = found->job ?
 		       cli_text("+%.0f %% by this one alone", 100 * share) :
 		       cli_text("%.0f percentage points, in an overlap of %s",
 				100 * share, cli_sec(neighbour->overlap_sec));
@@ -713,24 +707,25 @@ static void print_costliest(const struct explanation *explanation)
 		  "%s (%s) on %.64s: %s; for details: netprof predict %s %s",
 		  cli_job_name(neighbour->id, neighbour->array,
 			       neighbour->task),
-		  neighbour->app, neighbour->leaves, part, app, neighbour->app);
+		  neighbour->app, neighbour->leaves, part, app_of(found),
+		  neighbour->app);
 }
 
 /* A running job: its neighbours now, and what they are predicted to cost. */
-static int print_running(const struct explanation *explanation)
+static int print_running(const struct explanation *found)
 {
-	const struct np_state_job *job = explanation->job;
+	const struct np_state_job *job = found->job;
 
 	cli_printf(CLI_BOLD, 0, "%s, since %s.",
 		   where_text(cli_job_name(job->id, job->array, job->task),
 			      job->app, "runs", job->leaves, job->n_nodes),
 		   cli_date(job->start));
-	print_stale(explanation);
+	print_stale(found);
 	print_held(job->held_sec);
-	print_unknown(explanation);
-	print_prediction(explanation);
-	print_costliest(explanation);
-	print_neighbours(explanation, false);
+	print_unknown(found);
+	print_prediction(found);
+	print_costliest(found);
+	print_neighbours(found, false);
 	return CLI_DONE;
 }
 
@@ -738,7 +733,7 @@ static int print_running(const struct explanation *explanation)
  * One measured step. Its run time is compared only if it was complete,
  * successful, never suspended and without load.
  */
-static void print_step(const struct explanation *explanation,
+static void print_step(const struct explanation *found,
 		       const struct measured_step *step)
 {
 	const struct np_record *record = step->run;
@@ -758,11 +753,9 @@ static void print_step(const struct explanation *explanation,
 				"purpose.",
 				record->level->name);
 	else
-		line = cli_run_time_text(np_record_run_sec(record),
-					 &step->alone,
-					 isnan(explanation->slowdown) ?
-						 NULL :
-						 &explanation->slowdown);
+		line = cli_run_time_text(
+			np_record_run_sec(record), &step->alone,
+			isnan(found->slowdown) ? NULL : &found->slowdown);
 	cli_label(cli_text("Step %u", record->step_id), "%s", line);
 	cli_print_rails(stdout, record);
 	if (!np_sample_add(&sample, record))
@@ -771,9 +764,9 @@ static void print_step(const struct explanation *explanation,
 }
 
 /* The first line about a job that placement has a record of. */
-static void print_ended_job(const struct explanation *explanation)
+static void print_ended_job(const struct explanation *found)
 {
-	const struct np_accounting_record *record = &explanation->accounting;
+	const struct np_accounting_record *record = &found->accounting;
 
 	cli_printf(
 		CLI_BOLD, 0, "%s, for %s from %s.",
@@ -785,14 +778,14 @@ static void print_ended_job(const struct explanation *explanation)
 }
 
 /* The first line about a job of which only run records are left. */
-static void print_recorded(const struct explanation *explanation)
+static void print_recorded(const struct explanation *found)
 {
-	const struct np_record *record = explanation->measured[0].run;
+	const struct np_record *record = found->measured[0].run;
 
 	cli_printf(CLI_BOLD, 0,
 		   "Job %s (%s) ran on %.512s, from %s; placement has no "
 		   "record of it.",
-		   explanation->word, record->app,
+		   found->word, record->app,
 		   record->nodes ? record->nodes : "unknown nodes",
 		   cli_date(record->start));
 }
@@ -808,16 +801,16 @@ struct agreement {
 };
 
 /* Compare the two answers. Returns false if one of them is not known. */
-static bool find_agreement(const struct explanation *explanation,
+static bool find_agreement(const struct explanation *found,
 			   struct agreement *out)
 {
-	const struct np_blame *blame = &explanation->diagnosis.result.blame;
+	const struct np_blame *blame = &found->diagnosis.result.blame;
 	const struct np_blame_range *net = &blame->cause[NP_CAUSE_NETWORK].sec;
-	double sec = explanation->slowdown * blame->alone_sec.mean;
+	double sec = found->slowdown * blame->alone_sec.mean;
 
-	if (isnan(explanation->slowdown) || !explanation->n_neighbours ||
-	    !explanation->diagnosis.job || !explanation->diagnosis.examined ||
-	    explanation->diagnosis.job->state != NP_ACCT_COMPLETED ||
+	if (isnan(found->slowdown) || !found->n_neighbours ||
+	    !found->diagnosis.job || !found->diagnosis.examined ||
+	    found->diagnosis.job->state != NP_ACCT_COMPLETED ||
 	    blame->verdict < NP_BLAME_CAUSE ||
 	    !blame->cause[NP_CAUSE_NETWORK].examined)
 		return false;
@@ -832,13 +825,13 @@ static bool find_agreement(const struct explanation *explanation,
 	return true;
 }
 
-static void print_agreement(const struct explanation *explanation)
+static void print_agreement(const struct explanation *found)
 {
 	static const char *const word[] = { "less than", "which agrees with",
 					    "more than" };
 	struct agreement agreement;
 
-	if (!find_agreement(explanation, &agreement))
+	if (!find_agreement(found, &agreement))
 		return;
 	cli_label("Profiles",
 		  "predict %s, %s the %s that the run times above "
@@ -850,52 +843,49 @@ static void print_agreement(const struct explanation *explanation)
 /*
  * A job that has ended: the measured steps, oldest first, and its neighbours.
  */
-static int print_ended(const struct explanation *explanation)
+static int print_ended(const struct explanation *found)
 {
-	if (explanation->have_record)
-		print_ended_job(explanation);
+	if (found->have_record)
+		print_ended_job(found);
 	else
-		print_recorded(explanation);
-	if (!explanation->n_measured && explanation->have_record &&
-	    explanation->accounting.n_nodes == 1)
+		print_recorded(found);
+	if (!found->n_measured && found->accounting.n_nodes == 1)
 		cli_label("Measured", "no: %s", one_node);
-	else if (!explanation->n_measured)
+	else if (!found->n_measured)
 		cli_label("Measured",
 			  "no; to learn how much its neighbours slow "
 			  "it: sbatch --netprofile=%s job.sh",
-			  *explanation->accounting.app ?
-				  explanation->accounting.app :
-				  "NAME");
-	for (size_t i = explanation->n_measured; i-- > 0;)
-		print_step(explanation, &explanation->measured[i]);
-	if (!isnan(explanation->slowdown) && explanation->n_neighbours) {
+			  *found->accounting.app ? found->accounting.app :
+						   "NAME");
+	for (size_t i = found->n_measured; i-- > 0;)
+		print_step(found, &found->measured[i]);
+	if (!isnan(found->slowdown) && found->n_neighbours) {
 		cli_label("Predicted",
 			  "%s over its whole run, by its neighbours",
-			  cli_change(explanation->slowdown));
-		print_agreement(explanation);
+			  cli_change(found->slowdown));
+		print_agreement(found);
 	}
-	print_costliest(explanation);
-	if (!explanation->n_neighbours)
+	print_costliest(found);
+	if (!found->n_neighbours)
 		cli_label("Neighbours",
 			  "none: no other job was on its leaf switches");
-	print_neighbours(explanation, true);
+	print_neighbours(found, true);
 	return CLI_DONE;
 }
 
 /* First what the accounting says, then what netprof itself recorded. */
-static int print_text(const struct explanation *explanation)
+static int print_text(const struct explanation *found)
 {
-	if (explanation->diagnosis.job)
-		cli_diagnosis_text(stdout, &explanation->diagnosis);
-	if (explanation->diagnosis.job &&
-	    (explanation->job || explanation->have_record ||
-	     explanation->n_measured))
+	if (found->diagnosis.job)
+		cli_diagnosis_text(stdout, &found->diagnosis);
+	if (found->diagnosis.job &&
+	    (found->job || found->have_record || found->n_measured))
 		putchar('\n');
-	else if (explanation->diagnosis.job)
+	else if (found->diagnosis.job)
 		return CLI_DONE;
-	return !explanation->job	 ? print_ended(explanation) :
-	       explanation->job->pending ? print_pending(explanation) :
-					   print_running(explanation);
+	return !found->job	   ? print_ended(found) :
+	       found->job->pending ? print_pending(found) :
+				     print_running(found);
 }
 
 /* ---- output for programs ---- */
@@ -943,8 +933,7 @@ static void put_measured(json_object *object, const struct measured_step *step)
 }
 
 /* One neighbour. Slowdown is null if there is no prediction. */
-static void put_neighbour(json_object *list,
-			  const struct explanation *explanation,
+static void put_neighbour(json_object *list, const struct explanation *found,
 			  const struct neighbour *neighbour)
 {
 	json_object *object = cli_append_object(list);
@@ -952,17 +941,16 @@ static void put_neighbour(json_object *list,
 	cli_put_count(object, "job_id", neighbour->id);
 	cli_put_text(object, "app", neighbour->app);
 	cli_put_text(object, "leaves", neighbour->leaves);
-	if (!explanation->job)
+	if (!found->job)
 		cli_put_real(object, "overlap_sec", neighbour->overlap_sec);
 	cli_put_real(object, "slowdown", neighbour->slowdown);
 }
 
 /* Null if no cost is known. */
-static void put_costliest(json_object *parent,
-			  const struct explanation *explanation)
+static void put_costliest(json_object *parent, const struct explanation *found)
 {
 	double share;
-	const struct neighbour *neighbour = costliest(explanation, &share);
+	const struct neighbour *neighbour = costliest(found, &share);
 	json_object *object = cli_put_if(parent, "costliest", neighbour);
 
 	if (!object)
@@ -973,13 +961,12 @@ static void put_costliest(json_object *parent,
 }
 
 /* Null if one of the two answers is not known. */
-static void put_agreement(json_object *parent,
-			  const struct explanation *explanation)
+static void put_agreement(json_object *parent, const struct explanation *found)
 {
 	static const char *const word[] = { "less", "agrees", "more" };
 	struct agreement agreement;
-	json_object *object = cli_put_if(
-		parent, "profiles", find_agreement(explanation, &agreement));
+	json_object *object = cli_put_if(parent, "profiles",
+					 find_agreement(found, &agreement));
 
 	if (!object)
 		return;
@@ -1019,39 +1006,36 @@ static const struct cli_table of_others = {
  * others are missing. Rows list the neighbours, or the leaf switches that are
  * closed to a pending job.
  */
-static int print_data(const struct explanation *explanation,
-		      enum cli_format format)
+static int print_data(const struct explanation *found, enum cli_format format)
 {
 	json_object *object = json_object_new_object(), *list;
-	bool others = explanation->n_neighbours ||
-		      (explanation->job && explanation->job->n_causes);
+	bool others = found->n_neighbours ||
+		      (found->job && found->job->n_causes);
 
-	if (explanation->job) {
-		cli_put_job(object, explanation->job);
+	if (found->job) {
+		cli_put_job(object, found->job);
 		cli_put_snapshot(cli_put_object(object, "placement"),
-				 &explanation->state, explanation->now);
-	} else if (explanation->have_record) {
-		put_ended(object, &explanation->accounting);
+				 &found->state, found->now);
+	} else if (found->have_record) {
+		put_ended(object, &found->accounting);
 	} else {
-		cli_put_text(object, "job", explanation->word);
-		cli_put_text(object, "state", state_of(explanation));
+		cli_put_text(object, "job", found->word);
+		cli_put_text(object, "state", state_of(found));
 		cli_put_text(object, "app",
-			     explanation->n_measured ?
-				     explanation->measured[0].run->app :
-				     "");
+			     found->n_measured ? found->measured[0].run->app :
+						 "");
 	}
-	cli_diagnosis_json(object, &explanation->diagnosis);
+	cli_diagnosis_json(object, &found->diagnosis);
 	list = cli_put_array(object, "steps");
-	for (size_t i = 0; i < explanation->n_measured; i++)
-		put_measured(cli_append_object(list),
-			     &explanation->measured[i]);
-	cli_put_real(object, "predicted", explanation->slowdown);
-	cli_put_text(object, "why", explanation->not_predicted.text);
-	put_agreement(object, explanation);
-	put_costliest(object, explanation);
+	for (size_t i = 0; i < found->n_measured; i++)
+		put_measured(cli_append_object(list), &found->measured[i]);
+	cli_put_real(object, "predicted", found->slowdown);
+	cli_put_text(object, "why", found->not_predicted.text);
+	put_agreement(object, found);
+	put_costliest(object, found);
 	list = cli_put_array(object, "neighbours");
-	for (size_t i = 0; i < explanation->n_neighbours; i++)
-		put_neighbour(list, explanation, &explanation->neighbour[i]);
+	for (size_t i = 0; i < found->n_neighbours; i++)
+		put_neighbour(list, found, &found->neighbour[i]);
 	return cli_print_output(format, "explain", object,
 				others ? &of_others : &of_itself);
 }
@@ -1062,13 +1046,13 @@ static int print_data(const struct explanation *explanation,
  * Whether this is the record of a step of the job. A task of an array is
  * identified by the array and its index, because its job id may not be known.
  */
-static bool is_of_job(const struct explanation *explanation,
+static bool is_of_job(const struct explanation *found,
 		      const struct np_record *record)
 {
-	if (explanation->task == NP_ACCOUNTING_NO_TASK)
-		return record->job_id == explanation->id;
-	return record->array_job_id == (long)explanation->id &&
-	       record->array_task_id == (long)explanation->task;
+	if (found->task == NP_ACCOUNTING_NO_TASK)
+		return record->job_id == found->id;
+	return record->array_job_id == (long)found->id &&
+	       record->array_task_id == (long)found->task;
 }
 
 /* Move the latencies of a summary to a step. */
@@ -1090,14 +1074,14 @@ static void take_latencies(struct measured_step *step,
  * The run time and the latencies of the same command without load and
  * neighbours, over comparable runs of other jobs.
  */
-static void find_alone(const struct explanation *explanation,
+static void find_alone(const struct explanation *found,
 		       const struct np_runs *runs, struct measured_step *step)
 {
 	const struct np_record *like = step->run;
 	const struct np_run_summary_opt opt = {
 		.like = like,
 		.fingerprint = like->fingerprint,
-		.now = explanation->now,
+		.now = found->now,
 	};
 	struct np_runs others = { .n = 0 };
 	struct np_run_summary summary;
@@ -1117,20 +1101,19 @@ static void find_alone(const struct explanation *explanation,
 }
 
 /* Add the steps of the job among these runs. */
-static void add_steps(struct explanation *explanation,
-		      const struct np_runs *runs)
+static void add_steps(struct explanation *found, const struct np_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *record = runs->run[i];
 		struct measured_step *step;
 
-		if (!is_of_job(explanation, record))
+		if (!is_of_job(found, record))
 			continue;
-		cli_array_grow(&explanation->measured, explanation->n_measured,
+		cli_array_grow(&found->measured, found->n_measured,
 			       sizeof(*step));
-		step = &explanation->measured[explanation->n_measured++];
+		step = &found->measured[found->n_measured++];
 		*step = (struct measured_step){ .run = record };
-		find_alone(explanation, runs, step);
+		find_alone(found, runs, step);
 	}
 }
 
@@ -1250,8 +1233,8 @@ static void estimate_shares(const struct measured_step *step,
 static void summarise_probes(void *arg, uint32_t job_id, double start,
 			     double step_sec, struct np_examine_probes *out)
 {
-	const struct explanation *explanation = arg;
-	const struct measured_step *step = explanation->measured;
+	const struct explanation *found = arg;
+	const struct measured_step *step = found->measured;
 	struct windows windows = { .start = start,
 				   .step_sec = step_sec,
 				   .n = out->n };
@@ -1259,11 +1242,9 @@ static void summarise_probes(void *arg, uint32_t job_id, double start,
 	double usual, share = NAN;
 	size_t bin;
 
-	for (size_t i = 0; hist && step->alone_hist && i < explanation->n_runs;
-	     i++)
-		for (size_t k = 0; k < explanation->runs[i].n; k++) {
-			const struct np_record *record =
-				explanation->runs[i].run[k];
+	for (size_t i = 0; hist && step->alone_hist && i < found->n_runs; i++)
+		for (size_t k = 0; k < found->runs[i].n; k++) {
+			const struct np_record *record = found->runs[i].run[k];
 
 			if (record->job_id != job_id || record->level ||
 			    !record->fingerprint || !step->run->fingerprint ||
@@ -1286,11 +1267,11 @@ static void summarise_probes(void *arg, uint32_t job_id, double start,
 }
 
 /* Whether any of these runs belongs to the job. */
-static bool has_run_of_job(const struct explanation *explanation,
+static bool has_run_of_job(const struct explanation *found,
 			   const struct np_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++)
-		if (is_of_job(explanation, runs->run[i]))
+		if (is_of_job(found, runs->run[i]))
 			return true;
 	return false;
 }
@@ -1299,26 +1280,24 @@ static bool has_run_of_job(const struct explanation *explanation,
  * Add the steps of the job that were recorded under this application. Profiles
  * that are missing or unreadable are treated as empty.
  */
-static void try_app(struct explanation *explanation, struct cli_store *store,
+static void try_app(struct explanation *found, struct cli_store *store,
 		    enum np_store_owner owner, const char *app)
 {
 	struct np_runs runs;
 
-	if (cli_check_memory(cli_runs_load_quiet(store, owner, explanation->uid,
-						 app, &runs)))
+	if (cli_runs_load_quiet(store, owner, found->uid, app, &runs))
 		return;
-	if (!has_run_of_job(explanation, &runs)) {
+	if (!has_run_of_job(found, &runs)) {
 		np_runs_free(&runs);
 		return;
 	}
-	cli_array_grow(&explanation->runs, explanation->n_runs,
-		       sizeof(*explanation->runs));
-	explanation->runs[explanation->n_runs++] = runs;
-	add_steps(explanation, &runs);
+	cli_array_grow(&found->runs, found->n_runs, sizeof(*found->runs));
+	found->runs[found->n_runs++] = runs;
+	add_steps(found, &runs);
 }
 
 /* Find the records of the job among those of a user. */
-static void find_runs(struct explanation *explanation, struct cli_store *store,
+static void find_runs(struct explanation *found, struct cli_store *store,
 		      const struct cli_options *options, const char *app)
 {
 	enum np_store_owner owner = options->published ? NP_STORE_PUBLISHED :
@@ -1327,56 +1306,54 @@ static void find_runs(struct explanation *explanation, struct cli_store *store,
 	size_t n = 0;
 
 	if (*app)
-		try_app(explanation, store, owner, app);
+		try_app(found, store, owner, app);
 	/* Steps of one job may have been measured under different names. */
-	if (!explanation->n_measured)
-		np_store_list_apps(store->store, owner, explanation->uid, &apps,
-				   &n, NULL);
+	if (!found->n_measured)
+		np_store_list_apps(store->store, owner, found->uid, &apps, &n,
+				   NULL);
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(apps[i].name, app))
-			try_app(explanation, store, owner, apps[i].name);
+			try_app(found, store, owner, apps[i].name);
 	free(apps);
 }
 
 /* ---- finding the job ---- */
 
 /* Whether this is the requested job. or_array: as for find_in_state(). */
-static bool is_requested(const struct explanation *explanation,
+static bool is_requested(const struct explanation *found,
 			 const struct np_state_job *job, bool or_array)
 {
-	if (explanation->task == NP_ACCOUNTING_NO_TASK)
-		return job->id == explanation->id;
-	return job->array == explanation->id &&
+	if (found->task == NP_ACCOUNTING_NO_TASK)
+		return job->id == found->id;
+	return job->array == found->id &&
 	       (or_array ? cli_is_array_record(job->task) :
-			   job->task == explanation->task);
+			   job->task == found->task);
 }
 
 /*
  * Find the job in the last decision. or_array: for a task, accept the entry of
  * its array, which has all tasks that Slurm has not split off yet.
  */
-static void find_in_state(struct explanation *explanation, bool or_array)
+static void find_in_state(struct explanation *found, bool or_array)
 {
-	for (size_t i = 0; !explanation->job && i < explanation->state.n_jobs;
-	     i++)
-		if (is_requested(explanation, &explanation->state.job[i],
-				 or_array))
-			explanation->job = &explanation->state.job[i];
+	for (size_t i = 0; !found->job && i < found->state.n_jobs; i++)
+		if (is_requested(found, &found->state.job[i], or_array))
+			found->job = &found->state.job[i];
 }
 
 /*
  * If the number is that of an array, fail and list its tasks. Returns -1 if it
  * is not.
  */
-static int fail_with_tasks(const struct explanation *explanation)
+static int fail_with_tasks(const struct explanation *found)
 {
 	char list[256] = "";
 	size_t n = 0;
 
-	for (size_t i = 0; i < explanation->state.n_jobs; i++) {
-		const struct np_state_job *job = &explanation->state.job[i];
+	for (size_t i = 0; i < found->state.n_jobs; i++) {
+		const struct np_state_job *job = &found->state.job[i];
 
-		if (job->array != explanation->id)
+		if (job->array != found->id)
 			continue;
 		if (n++ < 4)
 			cli_appendf(
@@ -1386,76 +1363,67 @@ static int fail_with_tasks(const struct explanation *explanation)
 	if (!n)
 		return -1;
 	return cli_fail("job %s is an array; ask for one of its tasks: %s%s",
-			explanation->word, list, n > 4 ? ", ..." : "");
+			found->word, list, n > 4 ? ", ..." : "");
 }
 
 /* Whose run records to search: those of --user, else of the job's owner. */
-static uid_t owner_of(const struct explanation *explanation,
+static uid_t owner_of(const struct explanation *found,
 		      const struct cli_options *options)
 {
 	if (options->user_given)
 		return options->uid;
-	return explanation->job		? explanation->job->uid :
-	       explanation->have_record ? explanation->accounting.uid :
-					  options->uid;
-}
-
-/* The application of the job, where its records are most likely; or "". */
-static const char *app_of(const struct explanation *explanation)
-{
-	return explanation->job		? explanation->job->app :
-	       explanation->have_record ? explanation->accounting.app :
-					  "";
+	return found->job	  ? found->job->uid :
+	       found->have_record ? found->accounting.uid :
+				    options->uid;
 }
 
 /* Look the job up in the files of placement and among the run records. */
-static void gather(struct explanation *explanation, struct cli_store *store,
+static void gather(struct explanation *found, struct cli_store *store,
 		   const struct cli_options *options)
 {
 	const char *dir = np_store_dir(store->store);
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_state_load(dir, &explanation->state, &err);
+	int rc = np_state_load(dir, &found->state, &err);
 
-	explanation->have_state = !rc;
+	found->have_state = !rc;
 	if (rc && rc != -ENOENT)
-		explanation->no_state = err; /* the other sources remain */
-	find_in_state(explanation, false);
-	if (!explanation->job) {
-		rc = np_accounting_find(dir, explanation->id, explanation->task,
-					&explanation->accounting, &err);
-		explanation->have_record = !rc;
+		found->no_state = err; /* the other sources remain */
+	find_in_state(found, false);
+	if (!found->job) {
+		rc = np_accounting_find(dir, found->id, found->task,
+					&found->accounting, &err);
+		found->have_record = !rc;
 		if (rc && rc != -ENOENT)
-			explanation->no_accounting = err;
+			found->no_accounting = err;
 	}
-	if (!explanation->job && !explanation->have_record)
-		find_in_state(explanation, true);
-	explanation->uid = owner_of(explanation, options);
-	if (!explanation->job) {
-		find_runs(explanation, store, options, app_of(explanation));
-		find_past_neighbours(explanation);
-	} else if (!explanation->job->pending) {
-		find_running_neighbours(explanation, store);
+	if (!found->job && !found->have_record)
+		find_in_state(found, true);
+	found->uid = owner_of(found, options);
+	if (!found->job) {
+		find_runs(found, store, options, app_of(found));
+		find_past_neighbours(found);
+	} else if (!found->job->pending) {
+		find_running_neighbours(found, store);
 	}
 }
 
 /* The job was not found: fail, and list where it was looked up. */
-static int fail_not_found(const struct explanation *explanation)
+static int fail_not_found(const struct explanation *found)
 {
 	const char *age = "there is none";
-	int rc = explanation->have_state &&
-				 explanation->task == NP_ACCOUNTING_NO_TASK ?
-			 fail_with_tasks(explanation) :
+	int rc = found->have_state && found->task == NP_ACCOUNTING_NO_TASK ?
+			 fail_with_tasks(found) :
 			 -1;
 
 	if (rc >= 0)
 		return rc;
-	if (explanation->no_accounting.text[0])
-		return cli_fail("%s", explanation->no_accounting.text);
-	if (explanation->opt.accounting)
+	if (found->no_accounting.text[0])
+		return cli_fail("%s", found->no_accounting.text);
+	if (found->opt.accounting)
 		return cli_fail("job %s is not in %s, or never started",
-				explanation->word, explanation->opt.accounting);
-	if (explanation->have_state)
-		age = cli_age(explanation->state.date, explanation->now);
+				found->word, found->opt.accounting);
+	if (found->have_state)
+		age = cli_age(found->state.date, found->now);
 	return cli_fail(
 		"job %s was not found: it is not in the last decision "
 		"of placement (%s), among the jobs that ended in the last "
@@ -1463,74 +1431,69 @@ static int fail_not_found(const struct explanation *explanation)
 		"accounting%s%s%s; placement considers only jobs that "
 		"name an application (--netprofile=APP, NETPROF_APP), "
 		"new ones from its next decision on",
-		explanation->word,
-		*explanation->no_state.text ? explanation->no_state.text : age,
-		NP_ACCOUNTING_KEEP_DAYS, cli_user(explanation->uid),
-		explanation->diagnosis.why.text[0] ? " (" : "",
-		explanation->diagnosis.why.text,
-		explanation->diagnosis.why.text[0] ? ")" : "");
+		found->word, *found->no_state.text ? found->no_state.text : age,
+		NP_ACCOUNTING_KEEP_DAYS, cli_user(found->uid),
+		found->diagnosis.why.text[0] ? " (" : "",
+		found->diagnosis.why.text,
+		found->diagnosis.why.text[0] ? ")" : "");
 }
 
 /*
  * Look the job up in the accounting, unless it is pending: only jobs that have
  * started can be diagnosed. Returns -1 to go on, or the exit status.
  */
-static int find_in_accounting(struct explanation *explanation,
+static int find_in_accounting(struct explanation *found,
 			      const struct np_metrics_conf *conf)
 {
-	if (explanation->job && explanation->job->pending &&
-	    !explanation->opt.accounting)
+	if (found->job && found->job->pending && !found->opt.accounting)
 		return -1;
-	explanation->opt.probes = explanation->n_measured ? summarise_probes :
-							    NULL;
-	explanation->opt.probes_arg = explanation;
-	cli_diagnosis_make(&explanation->diagnosis, &explanation->opt, conf,
-			   explanation->id, explanation->task,
-			   explanation->now);
-	if (explanation->diagnosis.why.text[0] && explanation->opt.accounting)
-		return cli_fail("%s", explanation->diagnosis.why.text);
+	found->opt.probes = found->n_measured ? summarise_probes : NULL;
+	found->opt.probes_arg = found;
+	cli_diagnosis_make(&found->diagnosis, &found->opt, conf, found->id,
+			   found->task, found->now);
+	if (found->diagnosis.why.text[0] && found->opt.accounting)
+		return cli_fail("%s", found->diagnosis.why.text);
 	return -1;
 }
 
 /* Returns the exit status. */
-static int print_explanation(struct explanation *explanation,
+static int print_explanation(struct explanation *found,
 			     const struct cli_options *options)
 {
-	if (!explanation->job && !explanation->have_record &&
-	    !explanation->n_measured && !explanation->diagnosis.job)
-		return fail_not_found(explanation);
-	if (options->plot && !explanation->diagnosis.job)
+	if (!found->job && !found->have_record && !found->n_measured &&
+	    !found->diagnosis.job)
+		return fail_not_found(found);
+	if (options->plot && !found->diagnosis.job)
 		return cli_fail("--plot=%s: nothing to draw, because job %s is "
 				"not in Slurm's accounting%s%s",
-				options->plot, explanation->word,
-				explanation->diagnosis.why.text[0] ? ": " : "",
-				explanation->diagnosis.why.text);
-	if (*explanation->no_state.text)
-		cli_warn_line(explanation->no_state.text, NULL);
+				options->plot, found->word,
+				found->diagnosis.why.text[0] ? ": " : "",
+				found->diagnosis.why.text);
+	if (*found->no_state.text)
+		cli_warn_line(found->no_state.text, NULL);
 	if (options->plot)
 		return cli_figure_save_and_free(
-			cli_diagnosis_figure(&explanation->diagnosis),
-			options->plot);
-	return options->format ? print_data(explanation, options->format) :
-				 print_text(explanation);
+			cli_diagnosis_figure(&found->diagnosis), options->plot);
+	return options->format ? print_data(found, options->format) :
+				 print_text(found);
 }
 
-static void release(struct explanation *explanation)
+static void release(struct explanation *found)
 {
-	if (explanation->have_state)
-		np_state_free(&explanation->state);
-	if (explanation->have_record)
-		np_accounting_record_free(&explanation->accounting);
-	for (size_t i = 0; i < explanation->n_measured; i++) {
-		np_hist_free(explanation->measured[i].alone_hist);
-		free(explanation->measured[i].alone_run);
+	if (found->have_state)
+		np_state_free(&found->state);
+	if (found->have_record)
+		np_accounting_record_free(&found->accounting);
+	for (size_t i = 0; i < found->n_measured; i++) {
+		np_hist_free(found->measured[i].alone_hist);
+		free(found->measured[i].alone_run);
 	}
-	for (size_t i = 0; i < explanation->n_runs; i++)
-		np_runs_free(&explanation->runs[i]);
-	cli_diagnosis_free(&explanation->diagnosis);
-	free(explanation->runs);
-	free(explanation->measured);
-	free(explanation->neighbour);
+	for (size_t i = 0; i < found->n_runs; i++)
+		np_runs_free(&found->runs[i]);
+	cli_diagnosis_free(&found->diagnosis);
+	free(found->runs);
+	free(found->measured);
+	free(found->neighbour);
 }
 
 static const struct np_option own_options[] = {
@@ -1549,7 +1512,7 @@ static const struct np_option own_options[] = {
  */
 static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct explanation explanation = {
+	struct explanation found = {
 		.now = cli_now(),
 		.slowdown = NAN,
 		.opt.since_sec = CLI_DIAGNOSIS_SINCE,
@@ -1557,26 +1520,24 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 	struct np_metrics_conf metrics;
 	struct cli_options options;
 	struct cli_store store;
-	int rc =
-		cli_options_parse(self, argc, argv, &explanation.opt, &options);
+	int rc = cli_options_parse(self, argc, argv, &found.opt, &options);
 
 	if (rc >= 0)
 		return rc;
-	explanation.word = options.app;
-	rc = cli_job_parse(self, explanation.word, &explanation.id,
-			   &explanation.task);
+	found.word = options.app;
+	rc = cli_job_parse(self, found.word, &found.id, &found.task);
 	if (rc < 0)
-		rc = cli_diagnosis_conf(self, &explanation.opt, &metrics);
+		rc = cli_diagnosis_conf(self, &found.opt, &metrics);
 	if (rc < 0)
 		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	gather(&explanation, &store, &options);
+	gather(&found, &store, &options);
 	cli_store_close(&store);
-	rc = find_in_accounting(&explanation, &metrics);
+	rc = find_in_accounting(&found, &metrics);
 	if (rc < 0)
-		rc = print_explanation(&explanation, &options);
-	release(&explanation);
+		rc = print_explanation(&found, &options);
+	release(&found);
 	return rc;
 }
 

@@ -186,9 +186,8 @@ static bool make_summary(struct pairs *pairs, struct cli_known_app *app)
 	};
 	struct np_runs runs;
 
-	if (cli_check_memory(cli_runs_load_quiet(pairs->store, app->runs.owner,
-						 app->runs.uid, app->runs.app,
-						 &runs)))
+	if (cli_runs_load_quiet(pairs->store, app->runs.owner, app->runs.uid,
+				app->runs.app, &runs))
 		return false;
 	cli_check_memory(np_run_summary_make(&runs, &opt, &app->summary));
 	/* The runs are freed, so the summary must not point into them. */
