@@ -391,10 +391,9 @@ static int add_leaf(struct topology *topology, const char *name,
 	return np_hostlist_each(nodes, add_node, topology);
 }
 
-/* Append a switch above other switches. line 0: path is no file. */
-static int add_upper_switch(struct topology *topology, const char *path,
-			    unsigned line, const char *name,
-			    const char *children)
+/* Append a switch above other switches. */
+static int add_upper_switch(struct topology *topology, const char *where,
+			    const char *name, const char *children)
 {
 	int rc = np_hostlist_each(children, NULL, NULL);
 	struct upper_switch *above;
@@ -405,8 +404,7 @@ static int add_upper_switch(struct topology *topology, const char *path,
 		       sizeof(*topology->upper));
 	above = &topology->upper[topology->n_upper++];
 	*above = (struct upper_switch){
-		.where =
-			cli_strdup(line ? cli_text("%s:%u", path, line) : path),
+		.where = cli_strdup(where),
 		.children = cli_strdup(children),
 	};
 	snprintf(above->name, sizeof(above->name), "%s", name);
@@ -414,20 +412,19 @@ static int add_upper_switch(struct topology *topology, const char *path,
 }
 
 /* Record the name of a switch that a line defines. It must be new. */
-static int define_switch(struct topology *topology, const char *path,
-			 unsigned line, const char *name, struct np_err *err)
+static int define_switch(struct topology *topology, const char *where,
+			 const char *name, struct np_err *err)
 {
 	size_t known = topology->defined.n;
 
 	if (strlen(name) >= sizeof(topology->leaf->name))
 		return np_errf(err, -EINVAL,
-			       "%s:%u: %.64s...: expected a name of at most "
+			       "%s: %.64s...: expected a name of at most "
 			       "%zu characters",
-			       path, line, name,
-			       sizeof(topology->leaf->name) - 1);
+			       where, name, sizeof(topology->leaf->name) - 1);
 	if (add_index(&topology->defined, name) < known)
-		return np_errf(err, -EINVAL, "%s:%u: %s is defined twice", path,
-			       line, name);
+		return np_errf(err, -EINVAL, "%s: %s is defined twice", where,
+			       name);
 	return 0;
 }
 
@@ -437,20 +434,20 @@ static int parse_switch_line(void *arg, const struct np_slurm_line *line,
 {
 	struct np_topo_switch sw;
 	struct topology *topology = arg;
+	const char *where = cli_text("%s:%u", line->path, line->number);
 	int rc = np_topo_is_block(line) ? np_topo_block(line, &sw, err) :
 					  np_topo_switch(line, &sw, err);
 
 	if (rc || !sw.name)
 		return rc;
-	rc = define_switch(topology, line->path, line->number, sw.name, err);
+	rc = define_switch(topology, where, sw.name, err);
 	if (rc)
 		return rc;
-	rc = sw.below ? add_upper_switch(topology, line->path, line->number,
-					 sw.name, sw.below) :
+	rc = sw.below ? add_upper_switch(topology, where, sw.name, sw.below) :
 	     sw.nodes ? add_leaf(topology, sw.name, sw.nodes) :
 			0;
-	return rc ? np_errf(err, rc, "%s:%u: %.64s: %s", line->path,
-			    line->number, sw.below ? sw.below : sw.nodes,
+	return rc ? np_errf(err, rc, "%s: %.64s: %s", where,
+			    sw.below ? sw.below : sw.nodes,
 			    rc == -E2BIG ? "too many names" :
 					   "expected a list such as "
 					   "n[0-3],n7") :
@@ -606,8 +603,8 @@ static size_t count_lists(const char *item)
 }
 
 /* Refuse an unknown key, maybe a misspelled one, of an item without lists. */
-static int check_keys(const char *item, const char *path, unsigned line,
-		      const char *name, struct np_err *err)
+static int check_keys(const char *item, const char *where, const char *name,
+		      struct np_err *err)
 {
 	static const char *const known[] = { "switch", "block", "topology",
 					     "cluster_default" };
@@ -620,9 +617,9 @@ static int check_keys(const char *item, const char *path, unsigned line,
 				break;
 		if (k == NP_ARRAY_SIZE(known))
 			return np_errf(err, -EINVAL,
-				       "%s:%u: %s: unknown key \"%.*s\", "
+				       "%s: %s: unknown key \"%.*s\", "
 				       "expected nodes or children",
-				       path, line, name, (int)len, at);
+				       where, name, (int)len, at);
 	}
 	return 0;
 }
@@ -631,8 +628,8 @@ static int check_keys(const char *item, const char *path, unsigned line,
  * Refuse an item with nodes or children that names no switch or block, perhaps
  * by a misspelled key. Items of rings and toruses have one of the other keys.
  */
-static int check_unnamed(const char *item, const char *path, unsigned line,
-			 char *value, struct np_err *err)
+static int check_unnamed(const char *item, const char *where, char *value,
+			 struct np_err *err)
 {
 	static const char *const other[] = { "ring", "dims", "anchor", "z" };
 
@@ -643,18 +640,16 @@ static int check_unnamed(const char *item, const char *path, unsigned line,
 			       !yaml_value(item, "children", value) ?
 		       0 :
 		       np_errf(err, -EINVAL,
-			       "%s:%u: expected a switch or block with these "
+			       "%s: expected a switch or block with these "
 			       "nodes or children: \"%.64s\"",
-			       path, line, value);
+			       where, value);
 }
 
 /*
- * Handle an item of a list, which begins in this line. Items other than
- * switches and blocks are ignored.
+ * Handle an item of a list. Items other than switches and blocks are ignored.
  */
-static int parse_yaml_item(struct topology *topology, const char *path,
-			   unsigned line, const char *item, char *value,
-			   struct np_err *err)
+static int parse_yaml_item(struct topology *topology, const char *where,
+			   const char *item, char *value, struct np_err *err)
 {
 	char name[sizeof(topology->leaf->name)];
 	bool nodes;
@@ -664,40 +659,40 @@ static int parse_yaml_item(struct topology *topology, const char *path,
 	     !yaml_value(item, "block", value)) ||
 	    !*value) {
 		topology->n_topologies += yaml_value(item, "topology", value);
-		return check_unnamed(item, path, line, value, err);
+		return check_unnamed(item, where, value, err);
 	}
 	if (!topology->defined.n)
 		topology->before_ours = topology->n_topologies;
 	if (topology->n_topologies != topology->before_ours)
 		return np_errf(
 			err, -EINVAL,
-			"%s:%u: %.64s belongs to a second topology: expected "
+			"%s: %.64s belongs to a second topology: expected "
 			"the switches of one, or what \"scontrol show "
 			"topology NAME\" prints",
-			path, line, value);
-	rc = define_switch(topology, path, line, value, err);
+			where, value);
+	rc = define_switch(topology, where, value, err);
 	if (rc)
 		return rc;
 	if (count_lists(item) > 1)
 		return np_errf(err, -EINVAL,
-			       "%s:%u: %s: expected nodes or children, and "
-			       "only one of them",
-			       path, line, value);
+			       "%s: %s: expected nodes or children, and only "
+			       "one of them",
+			       where, value);
 	strcpy(name, value);
 	/* With sorted keys, the name of the topology follows its blocks. */
 	topology->n_topologies += yaml_value(item, "topology", value);
 	nodes = yaml_value(item, "nodes", value);
 	if (!nodes && !yaml_value(item, "children", value))
-		return check_keys(item, path, line, name, err);
+		return check_keys(item, where, name, err);
 	/* A list is not empty, has no quotes and is no other form of YAML. */
 	rc = !*value || strchr("|>&*!", *value) || strpbrk(value, "\"';") ?
 		   -EINVAL :
 	     nodes ? add_leaf(topology, name, value) :
-		     add_upper_switch(topology, path, line, name, value);
+		     add_upper_switch(topology, where, name, value);
 	return rc ? np_errf(err, rc,
-			    "%s:%u: %s: not a list such as n[0-3],n7, or too "
+			    "%s: %s: not a list such as n[0-3],n7, or too "
 			    "long: \"%.64s\"",
-			    path, line, name, value) :
+			    where, name, value) :
 		    0;
 }
 
@@ -729,8 +724,8 @@ static int read_yaml(struct topology *topology, const char *path,
 		next = next_item(item + 1, false);
 		if (next)
 			*next = '\0';
-		rc = parse_yaml_item(topology, path, line, item + 1, value,
-				     err);
+		rc = parse_yaml_item(topology, cli_text("%s:%u", path, line),
+				     item + 1, value, err);
 		line += next ? count_lines(item, next) : 0;
 	}
 	free(value);
@@ -778,20 +773,6 @@ static int read_topology(struct topology *topology, const char *path,
 	return rc;
 }
 
-/* A switch above each group of leaves. */
-static int make_leaf_groups(struct topology *topology, unsigned groups,
-			    unsigned leaves)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; !rc && i < groups; i++)
-		rc = add_upper_switch(topology, "--leaves", 0,
-				      cli_text("group%u", i),
-				      cli_text("leaf[%u-%u]", i * leaves,
-					       (i + 1) * leaves - 1));
-	return rc;
-}
-
 /* --leaves */
 static int make_leaves(struct topology *topology, const struct sim_options *opt,
 		       struct np_err *err)
@@ -804,8 +785,12 @@ static int make_leaves(struct topology *topology, const struct sim_options *opt,
 		rc = add_leaf(topology, cli_text("leaf%u", i),
 			      cli_text("n[%u-%u]", i * nodes,
 				       (i + 1) * nodes - 1));
-	if (!rc)
-		rc = make_leaf_groups(topology, groups, leaves);
+	/* A switch above each group of leaves. */
+	for (unsigned i = 0; !rc && i < groups; i++)
+		rc = add_upper_switch(topology, "--leaves",
+				      cli_text("group%u", i),
+				      cli_text("leaf[%u-%u]", i * leaves,
+					       (i + 1) * leaves - 1));
 	return rc ? np_errf(err, rc, "out of memory") : 0;
 }
 
@@ -827,7 +812,7 @@ static int parse_upper_switches(struct topology *topology, char *text)
 				below = pair.value;
 		if (name && below)
 			rc = add_upper_switch(topology,
-					      "scontrol show topology", 0, name,
+					      "scontrol show topology", name,
 					      below);
 	}
 	return rc;

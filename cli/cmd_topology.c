@@ -204,7 +204,11 @@ static void copy_switch_name(const char *text, size_t len, char name[MAX_NAME])
 #define AGGREGATION "Mellanox Technologies Aggregation Node"
 
 /* The switches read so far, and the one whose ports are being read. */
-struct ib_switches {
+struct ib_reader {
+	struct cli_places *places;
+	const char *path;
+	unsigned number; /* of the current line */
+	struct np_err *err;
 	struct np_index described; /* switches with nodes, by description */
 	struct np_index named;	   /* the same, by name in the output */
 	struct np_index adapters;  /* of nodes, by their GUIDs */
@@ -218,25 +222,24 @@ struct ib_switches {
 };
 
 /* Begin a switch. If its description is empty, its GUID is its name. */
-static int begin_switch(struct ib_switches *switches, const char *path,
-			unsigned line, const char *text, struct np_err *err)
+static int begin_switch(struct ib_reader *ib, const char *text)
 {
 	const char *guid = strstr(text, "\"S-");
 
-	if (!find_description(text, &switches->description, &switches->len))
-		switches->len = 0;
-	else if (!switches->len && guid) {
-		switches->description = guid + 1;
-		switches->len = strcspn(guid + 1, "\"");
+	if (!find_description(text, &ib->description, &ib->len))
+		ib->len = 0;
+	else if (!ib->len && guid) {
+		ib->description = guid + 1;
+		ib->len = strcspn(guid + 1, "\"");
 	}
-	if (!switches->len)
-		return np_errf(err, -EINVAL,
+	if (!ib->len)
+		return np_errf(ib->err, -EINVAL,
 			       "%s:%u: a switch without a description, "
 			       "expected the output of ibnetdiscover",
-			       path, line);
-	copy_switch_name(switches->description, switches->len, switches->name);
-	switches->line = line;
-	switches->has_nodes = false;
+			       ib->path, ib->number);
+	copy_switch_name(ib->description, ib->len, ib->name);
+	ib->line = ib->number;
+	ib->has_nodes = false;
 	return 0;
 }
 
@@ -245,24 +248,22 @@ static int begin_switch(struct ib_switches *switches, const char *path,
  * name, as in "MF0;dir1:CS7500/L01/U1", so the second and further ones are named
  * by their whole description.
  */
-static int name_switch(struct ib_switches *switches, const char *path,
-		       struct np_err *err)
+static int name_switch(struct ib_reader *ib)
 {
-	const char *semi = memchr(switches->description, ';', switches->len);
-	const char *text = semi ? semi + 1 : switches->description;
-	size_t len = switches->len - (size_t)(text - switches->description);
+	const char *semi = memchr(ib->description, ';', ib->len);
+	const char *text = semi ? semi + 1 : ib->description;
+	size_t len = ib->len - (size_t)(text - ib->description);
 
-	if (np_index_find(&switches->named, switches->name,
-			  strlen(switches->name)) != NP_NO_INDEX)
-		copy_name(switches->name, text, len);
-	return add_key(&switches->named, switches->name,
-		       strlen(switches->name)) ?
+	if (np_index_find(&ib->named, ib->name, strlen(ib->name)) !=
+	    NP_NO_INDEX)
+		copy_name(ib->name, text, len);
+	return add_key(&ib->named, ib->name, strlen(ib->name)) ?
 		       0 :
-		       np_errf(err, -EINVAL,
+		       np_errf(ib->err, -EINVAL,
 			       "%s:%u: a second switch with nodes is called "
 			       "%.60s: expected a name for each, as by "
 			       "ibnetdiscover --node-name-map",
-			       path, switches->line, switches->name);
+			       ib->path, ib->line, ib->name);
 }
 
 /*
@@ -270,21 +271,20 @@ static int name_switch(struct ib_switches *switches, const char *path,
  * by the name of the adapter. If nobody has set descriptions, those of all hosts
  * are the adapter's model, and all hosts would become one node.
  */
-static int check_adapter(struct ib_switches *switches, const char *path,
-			 unsigned number, const char *line, const char *text,
-			 size_t len, struct np_err *err)
+static int check_adapter(struct ib_reader *ib, const char *line,
+			 const char *text, size_t len)
 {
 	const char *guid = strstr(line, "\"H-") + 1;
-	bool is_new = add_key(&switches->adapters, guid, strcspn(guid, "\""));
+	bool is_new = add_key(&ib->adapters, guid, strcspn(guid, "\""));
 
-	if (add_key(&switches->nodes, text, len) || !is_new ||
+	if (add_key(&ib->nodes, text, len) || !is_new ||
 	    !memchr(text, ' ', len))
 		return 0;
 	return np_errf(
-		err, -EINVAL,
+		ib->err, -EINVAL,
 		"%s:%u: a second adapter is described as \"%.*s\": expected "
 		"the name of its host, as by ibnetdiscover --node-name-map",
-		path, number, len > 60 ? 60 : (int)len, text);
+		ib->path, ib->number, len > 60 ? 60 : (int)len, text);
 }
 
 /*
@@ -295,9 +295,7 @@ static int check_adapter(struct ib_switches *switches, const char *path,
  * If nobody has set descriptions, those of all switches are their model, and all
  * would become one switch, so this is an error.
  */
-static int add_ib_node(struct ib_switches *switches, struct cli_places *places,
-		       const char *path, unsigned number, const char *line,
-		       struct np_err *err)
+static int add_ib_node(struct ib_reader *ib, const char *line)
 {
 	char node[MAX_NAME], adapter[MAX_NAME];
 	const char *text, *port;
@@ -307,23 +305,22 @@ static int add_ib_node(struct ib_switches *switches, struct cli_places *places,
 	if (!find_description(line, &text, &len) ||
 	    (len == strlen(AGGREGATION) && !strncmp(text, AGGREGATION, len)))
 		return 0;
-	if (!switches->has_nodes) {
-		if (!add_key(&switches->described, switches->description,
-			     switches->len))
+	if (!ib->has_nodes) {
+		if (!add_key(&ib->described, ib->description, ib->len))
 			return np_errf(
-				err, -EINVAL,
+				ib->err, -EINVAL,
 				"%s:%u: a second switch with nodes is "
 				"described as \"%.*s\": expected a name for "
 				"each, as by ibnetdiscover --node-name-map",
-				path, switches->line,
-				switches->len > 60 ? 60 : (int)switches->len,
-				switches->description);
-		switches->has_nodes = true;
-		rc = name_switch(switches, path, err);
+				ib->path, ib->line,
+				ib->len > 60 ? 60 : (int)ib->len,
+				ib->description);
+		ib->has_nodes = true;
+		rc = name_switch(ib);
 		if (rc)
 			return rc;
 	}
-	rc = check_adapter(switches, path, number, line, text, len, err);
+	rc = check_adapter(ib, line, text, len);
 	if (rc)
 		return rc;
 	copy_name(node, text, strcspn(text, " \""));
@@ -331,7 +328,7 @@ static int add_ib_node(struct ib_switches *switches, struct cli_places *places,
 	snprintf(adapter, sizeof(adapter), "%.*s %.*s", (int)len, text,
 		 port ? (int)strcspn(port, "]") : 0, port ? port : "");
 	if (*node)
-		add_place(places, node, switches->name, adapter);
+		add_place(ib->places, node, ib->name, adapter);
 	return 0;
 }
 
@@ -342,28 +339,26 @@ static int add_ib_node(struct ib_switches *switches, struct cli_places *places,
 int cli_places_ib(const char *path, struct cli_places *places,
 		  struct np_err *err)
 {
-	struct ib_switches switches = { .name = "" };
+	struct ib_reader ib = { .places = places, .path = path, .err = err };
 	char *text, *rest, *line;
-	unsigned line_no = 0;
 	size_t len;
 	int rc = np_read_file(path, CLI_TOPOLOGY_MAX_FILE, &text, &len, err);
 
 	if (rc)
 		return rc;
 	for (rest = text; !rc && (line = strsep(&rest, "\n"));) {
-		line_no++;
+		ib.number++;
 		if (!strncmp(line, "Switch", 6))
-			rc = begin_switch(&switches, path, line_no, line, err);
+			rc = begin_switch(&ib, line);
 		else if (!strncmp(line, "Ca", 2) || !strncmp(line, "Rt", 2))
-			switches.name[0] = '\0';
-		else if (*switches.name && *line == '[' && strstr(line, "\"H-"))
-			rc = add_ib_node(&switches, places, path, line_no, line,
-					 err);
+			ib.name[0] = '\0';
+		else if (*ib.name && *line == '[' && strstr(line, "\"H-"))
+			rc = add_ib_node(&ib, line);
 	}
-	np_index_free(&switches.described);
-	np_index_free(&switches.named);
-	np_index_free(&switches.adapters);
-	np_index_free(&switches.nodes);
+	np_index_free(&ib.described);
+	np_index_free(&ib.named);
+	np_index_free(&ib.adapters);
+	np_index_free(&ib.nodes);
 	free(text);
 	if (!rc && !places->n)
 		return np_errf(err, -EINVAL,
@@ -1443,18 +1438,6 @@ static bool is_undecided(const struct comparison *cmp)
 	       count_slurm_leaves(cmp) > 1;
 }
 
-/* Fail if the latencies show nothing about Slurm's topology. */
-static int print_undecided(const struct comparison *cmp)
-{
-	return cli_fail(
-		"the latencies of these %zu nodes (%s) do not distinguish leaf "
-		"switches, of which Slurm has %zu, so they show nothing about "
-		"Slurm's topology; measure idle nodes with a larger --repeats, "
-		"or use --ibnetdiscover or --lldp",
-		cmp->found->n, cli_sec(cmp->found->within),
-		count_slurm_leaves(cmp));
-}
-
 /* Print the places and what differs in Slurm. Returns the exit status. */
 static int print_comparison(const struct comparison *cmp, long misplaced)
 {
@@ -1517,7 +1500,13 @@ static int compare_and_print(const struct options *opt,
 				       &cmp.missing);
 	set_names(&cmp);
 	if (is_undecided(&cmp))
-		rc = print_undecided(&cmp);
+		rc = cli_fail("the latencies of these %zu nodes (%s) do not "
+			      "distinguish leaf switches, of which Slurm has "
+			      "%zu, so they show nothing about Slurm's "
+			      "topology; measure idle nodes with a larger "
+			      "--repeats, or use --ibnetdiscover or --lldp",
+			      places->n, cli_sec(places->within),
+			      count_slurm_leaves(&cmp));
 	else if (!opt->write)
 		rc = print_comparison(&cmp, misplaced);
 	else
@@ -1528,22 +1517,6 @@ static int compare_and_print(const struct options *opt,
 	free(cmp.match);
 	np_topo_free(&topo);
 	return rc;
-}
-
-/*
- * Find the places by the method that the options select. *topology: as for
- * measure_places().
- */
-static int find_places(const struct options *opt, struct cli_places *places,
-		       char **topology, struct np_err *err)
-{
-	if (opt->ib)
-		return cli_places_ib(opt->ib, places, err);
-	if (opt->lldp)
-		return cli_places_lldp(opt->lldp, places, err);
-	if (opt->latencies)
-		return cli_places_latencies(opt->latencies, places, err);
-	return measure_places(opt, places, topology, err);
 }
 
 #define AT(member) offsetof(struct options, member)
@@ -1589,7 +1562,11 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 				 opt.write);
 	opt.times = opt.times ? opt.times : 100;
 	opt.repeats = opt.repeats ? opt.repeats : 3;
-	rc = find_places(&opt, &places, &topology, &err);
+	rc = opt.ib   ? cli_places_ib(opt.ib, &places, &err) :
+	     opt.lldp ? cli_places_lldp(opt.lldp, &places, &err) :
+	     opt.latencies ?
+			cli_places_latencies(opt.latencies, &places, &err) :
+			measure_places(&opt, &places, &topology, &err);
 	rc = rc ? cli_fail("%s", err.text) :
 		  compare_and_print(&opt, &places, topology);
 	cli_places_free(&places);
