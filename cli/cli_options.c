@@ -23,32 +23,36 @@
 #include "np_picture.h"
 #include "np_text.h"
 
-enum {
-	HELP,
-	JSON,
-	PARSABLE,
-	CSV,
-	USER,
-	MODEL,
-	SCOPE,
-	PUBLISHED,
-	ALL,
-	NEW_NAME,
-	OUTPUT,
-	PLOT,
-	NOHEADER,
-	FORMAT,
-	SORT,
-	N_SHARED
-};
+/* Rows of shared[] that have no member: handle_shared() handles them. */
+enum { HELP, JSON, PARSABLE, CSV, USER };
+
+/* --scope */
+static int take_scope(char *text, void *at, struct np_err *err)
+{
+	for (int i = 0; i < NP_N_SCOPES; i++)
+		if (!strcmp(text, np_scope_names[i])) {
+			*(enum np_scope *)at = (enum np_scope)i;
+			return 0;
+		}
+	return np_errf(err, -EINVAL,
+		       "--scope=%.64s: expected node, leaf or uplink", text);
+}
+
+/* --model; the error lists the models. */
+static int take_model(char *text, void *at, struct np_err *err)
+{
+	const struct np_model **model = at;
+
+	*model = np_model_find(text, err);
+	return *model ? 0 : -EINVAL;
+}
 
 #define OFFSET(member) offsetof(struct cli_options, member)
 
 static const struct {
 	int takes; /* which commands take it (enum cli_takes); 0: all */
 	struct np_option option;
-} shared[N_SHARED] = {
-	/* Options without a member are handled by handle_shared(). */
+} shared[] = {
 	[HELP] = { 0, { "help", NP_OPTION_FLAG, .letter = 'h' } },
 	[JSON] = { CLI_TAKES_FORMAT | CLI_TAKES_JSON,
 		   { "json", NP_OPTION_FLAG } },
@@ -57,25 +61,26 @@ static const struct {
 		       { "parsable", NP_OPTION_FLAG, .letter = 'P' } },
 	[CSV] = { CLI_TAKES_CSV, { "csv", NP_OPTION_FLAG } },
 	[USER] = { CLI_TAKES_USER, { "user", NP_OPTION_WORD } },
-	[MODEL] = { CLI_TAKES_MODEL, { "model", NP_OPTION_WORD } },
-	[SCOPE] = { CLI_TAKES_SCOPE, { "scope", NP_OPTION_WORD } },
-	[PUBLISHED] = { CLI_TAKES_USER,
-			{ "published", NP_OPTION_FLAG, OFFSET(published) } },
-	[ALL] = { CLI_TAKES_ALL, { "all", NP_OPTION_FLAG, OFFSET(all) } },
-	[NEW_NAME] = { CLI_TAKES_NEW_NAME,
-		       { "as", NP_OPTION_WORD, OFFSET(new_name) } },
-	[OUTPUT] = { CLI_TAKES_OUTPUT,
-		     { "output", NP_OPTION_WORD, OFFSET(output),
-		       .letter = 'o' } },
-	[PLOT] = { CLI_TAKES_PLOT, { "plot", NP_OPTION_WORD, OFFSET(plot) } },
-	[NOHEADER] = { CLI_TAKES_FORMAT | CLI_TAKES_CSV,
-		       { "noheader", NP_OPTION_FLAG, OFFSET(rows.noheader),
-			 .letter = 'n' } },
-	[FORMAT] = { CLI_TAKES_FORMAT | CLI_TAKES_CSV,
-		     { "format", NP_OPTION_WORD, OFFSET(rows.fields) } },
-	[SORT] = { CLI_TAKES_FORMAT | CLI_TAKES_CSV,
-		   { "sort", NP_OPTION_WORD, OFFSET(rows.sort) } },
+	{ CLI_TAKES_MODEL,
+	  { "model", NP_OPTION_TAKE, OFFSET(model), .take = take_model } },
+	{ CLI_TAKES_SCOPE,
+	  { "scope", NP_OPTION_TAKE, OFFSET(scope), .take = take_scope } },
+	{ CLI_TAKES_USER, { "published", NP_OPTION_FLAG, OFFSET(published) } },
+	{ CLI_TAKES_ALL, { "all", NP_OPTION_FLAG, OFFSET(all) } },
+	{ CLI_TAKES_NEW_NAME, { "as", NP_OPTION_WORD, OFFSET(new_name) } },
+	{ CLI_TAKES_OUTPUT,
+	  { "output", NP_OPTION_WORD, OFFSET(output), .letter = 'o' } },
+	{ CLI_TAKES_PLOT, { "plot", NP_OPTION_WORD, OFFSET(plot) } },
+	{ CLI_TAKES_FORMAT | CLI_TAKES_CSV,
+	  { "noheader", NP_OPTION_FLAG, OFFSET(rows.noheader),
+	    .letter = 'n' } },
+	{ CLI_TAKES_FORMAT | CLI_TAKES_CSV,
+	  { "format", NP_OPTION_WORD, OFFSET(rows.fields) } },
+	{ CLI_TAKES_FORMAT | CLI_TAKES_CSV,
+	  { "sort", NP_OPTION_WORD, OFFSET(rows.sort) } },
 };
+
+#define N_SHARED ((int)NP_ARRAY_SIZE(shared))
 
 #define FIRST_VAL 256  /* val of row 0 in struct option, above all letters */
 #define MAX_OPTIONS 24 /* own options of one command */
@@ -178,29 +183,6 @@ static int fail_option(const struct cli_cmd *cmd,
 	return cli_usage(cmd, "%.64s needs an argument", word);
 }
 
-/* Set the scope from --scope. Returns -1 to continue, or the exit status. */
-static int set_scope(const struct cli_cmd *cmd, const char *text,
-		     struct cli_options *options)
-{
-	for (int i = 0; i < NP_N_SCOPES; i++)
-		if (!strcmp(text, np_scope_names[i])) {
-			options->scope = (enum np_scope)i;
-			return -1;
-		}
-	return cli_usage(cmd, "--scope=%.64s: expected node, leaf or uplink",
-			 text);
-}
-
-/* Set the model from --model; the error lists the models. */
-static int set_model(const struct cli_cmd *cmd, const char *text,
-		     struct cli_options *options)
-{
-	struct np_err err = NP_ERR_INIT;
-
-	options->model = np_model_find(text, &err);
-	return options->model ? -1 : cli_usage(cmd, "%s", err.text);
-}
-
 /* Text that consists of digits may still be a name, so it is tried first. */
 int cli_uid_of(const char *user, uid_t *uid)
 {
@@ -259,10 +241,6 @@ static int handle_shared(const struct cli_cmd *cmd, int row,
 		if (cli_uid_of(optarg, &options->uid))
 			return cli_fail("--user=%.64s: no such user", optarg);
 		return -1;
-	case MODEL:
-		return set_model(cmd, optarg, options);
-	case SCOPE:
-		return set_scope(cmd, optarg, options);
 	default:
 		return set_member(cmd, &shared[row].option, options);
 	}
