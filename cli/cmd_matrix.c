@@ -31,64 +31,46 @@ static char choose_mark(const struct np_prediction *prediction)
 	return prediction->flags & NP_PRED_BEYOND ? '!' : ' ';
 }
 
-/* Find the measurement of pair i, unless it was rejected. */
-static bool find_measured(const struct cli_matrix *matrix, size_t i,
-			  struct cli_measured *out)
+/* The slowdown of pair i, measured or predicted; NaN: there is none. */
+static double slowdown_of(const struct cli_matrix *matrix, bool measured,
+			  size_t i)
 {
+	struct cli_measured found;
+
+	if (!measured)
+		return matrix->rc[i] ? NAN : matrix->prediction[i].slowdown;
 	return cli_measured_find(matrix->known, matrix->app[i / matrix->n],
 				 matrix->app[i % matrix->n], matrix->scope,
-				 out) &&
-	       out->slowdown.n;
+				 &found) &&
+			       found.slowdown.n ?
+		       found.slowdown.mean :
+		       NAN;
 }
 
-/* Whether any pair of this victim was measured. */
-static bool has_measured_row(const struct cli_matrix *matrix, size_t victim)
+/* Whether there is any slowdown for this victim. */
+static bool has_row(const struct cli_matrix *matrix, bool measured,
+		    size_t victim)
 {
-	struct cli_measured measured;
-
 	for (size_t corunner = 0; corunner < matrix->n; corunner++)
-		if (find_measured(matrix, victim * matrix->n + corunner,
-				  &measured))
+		if (!isnan(slowdown_of(matrix, measured,
+				       victim * matrix->n + corunner)))
 			return true;
 	return false;
 }
 
-/* Print one measured cell, which has no mark. */
-static void print_measured_cell(const struct cli_matrix *matrix, size_t i,
-				int width, bool last)
+/* Print one cell and its mark, which only predictions have. */
+static void print_cell(const struct cli_matrix *matrix, bool measured, size_t i,
+		       int width, bool last)
 {
-	struct cli_measured measured;
+	char mark = measured || matrix->rc[i] ?
+			    ' ' :
+			    choose_mark(&matrix->prediction[i]);
 
-	cli_print_number(cli_change,
-			 find_measured(matrix, i, &measured) ?
-				 measured.slowdown.mean :
-				 NAN,
-			 width - 1);
-	if (!last)
-		putchar(' ');
-}
-
-/* Print one cell and its mark. */
-static void print_cell(const struct cli_matrix *matrix, size_t i, int width,
-		       bool last)
-{
-	char mark = matrix->rc[i] ? ' ' : choose_mark(&matrix->prediction[i]);
-
-	cli_print_number(cli_change,
-			 matrix->rc[i] ? NAN : matrix->prediction[i].slowdown,
+	cli_print_number(cli_change, slowdown_of(matrix, measured, i),
 			 width - 1);
 	/* No blank at the end of a line. */
 	if (mark != ' ' || !last)
 		putchar(mark);
-}
-
-/* Whether there is any prediction for this victim. */
-static bool has_row(const struct cli_matrix *matrix, size_t victim)
-{
-	for (size_t corunner = 0; corunner < matrix->n; corunner++)
-		if (!matrix->rc[victim * matrix->n + corunner])
-			return true;
-	return false;
 }
 
 /*
@@ -123,16 +105,15 @@ static void print_block(const struct cli_matrix *matrix, bool measured,
 	}
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t victim = 0; victim < matrix->n; victim++) {
-		if (measured ? !has_measured_row(matrix, victim) :
-			       !has_row(matrix, victim))
+		if (!has_row(matrix, measured, victim))
 			continue;
 		cli_print_left(stdout, cli_matrix_name(matrix, victim),
 			       label_width - 1);
 		putchar(' ');
 		for (size_t corunner = from; corunner < to; corunner++)
-			(measured ? print_measured_cell : print_cell)(
-				matrix, victim * matrix->n + corunner, width,
-				corunner + 1 == to);
+			print_cell(matrix, measured,
+				   victim * matrix->n + corunner, width,
+				   corunner + 1 == to);
 		putchar('\n');
 	}
 }
@@ -147,7 +128,7 @@ static void print_missing_rows(const struct cli_matrix *matrix)
 	char line[1024] = "";
 
 	for (size_t victim = 0; victim < matrix->n; victim++)
-		if (!has_row(matrix, victim))
+		if (!has_row(matrix, false, victim))
 			cli_appendf(line, sizeof(line), "%s%s",
 				    *line ? ", " : why,
 				    cli_matrix_name(matrix, victim));
@@ -155,53 +136,39 @@ static void print_missing_rows(const struct cli_matrix *matrix)
 		cli_wrap(stdout, line, 2);
 }
 
+/* What the marks of choose_mark() mean; %s: the model. */
+static const char *const legend[] = {
+	"* from latencies alone, by model mixture: %s also needs to know how "
+	"much the co-runner slows the synthetic load, which was not measured",
+	"+ by another model: %s also needs to know how much the load slows the "
+	"column and how much the row slows the load, and one of the two was "
+	"not measured",
+	"! the co-runner is stronger or weaker than every load level: the end "
+	"of the sensitivity curve is used",
+	"? uncertain: netprof predict ROW COLUMN says why",
+	"- not measured: netprof predict ROW COLUMN says what is missing",
+};
+
 /* Explain the marks that occur. */
 static void print_legend(const struct cli_matrix *matrix)
 {
-	bool latency = false, other_model = false, beyond = false;
-	bool doubt = false, missing = false, all_rows = true;
+	bool seen[128] = { false }, any = false;
 
 	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
-		bool in_row = has_row(matrix, i / matrix->n);
+		bool in_row = has_row(matrix, false, i / matrix->n);
 		char mark = matrix->rc[i] ? '-' :
 					    choose_mark(&matrix->prediction[i]);
 
-		all_rows &= in_row;
 		/* Missing cells are only visible in rows that are printed. */
-		missing |= in_row && mark == '-';
-		latency |= mark == '*';
-		other_model |= mark == '+';
-		beyond |= mark == '!';
-		doubt |= mark == '?';
+		seen[(int)mark] |= in_row;
+		any |= mark != ' ';
 	}
-	if (latency || other_model || beyond || doubt || missing || !all_rows)
+	if (any)
 		putchar('\n');
-	if (latency)
-		cli_printf(CLI_PLAIN, 2,
-			   "* from latencies alone, by model mixture: %s also "
-			   "needs to know how much the co-runner slows the "
-			   "synthetic load, which was not measured",
-			   matrix->model->name);
-	if (other_model)
-		cli_printf(
-			CLI_PLAIN, 2,
-			"+ by another model: %s also needs to know how much "
-			"the load slows the column and how much the row slows "
-			"the load, and one of the two was not measured",
-			matrix->model->name);
-	if (beyond)
-		cli_wrap(stdout,
-			 "! the co-runner is stronger or weaker than every "
-			 "load level: the end of the sensitivity curve is used",
-			 2);
-	if (doubt)
-		cli_wrap(stdout,
-			 "? uncertain: netprof predict ROW COLUMN says why", 2);
-	if (missing)
-		cli_wrap(stdout,
-			 "- not measured: netprof predict ROW COLUMN says what "
-			 "is missing",
-			 2);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(legend); i++)
+		if (seen[(int)*legend[i]])
+			cli_printf(CLI_PLAIN, 2, legend[i],
+				   matrix->model->name);
 	print_missing_rows(matrix);
 }
 
@@ -227,7 +194,7 @@ static void print_measured(const struct cli_matrix *matrix)
 	bool any = false;
 
 	for (size_t victim = 0; victim < matrix->n; victim++)
-		any |= has_measured_row(matrix, victim);
+		any |= has_row(matrix, true, victim);
 	if (!any)
 		return;
 	putchar('\n');
