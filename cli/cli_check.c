@@ -80,12 +80,46 @@ const char *cli_result_name(enum cli_result result)
 
 /* ---- configuration and programs ---- */
 
+struct rail {
+	const char *name, *nic;
+	double link; /* bytes/s of the adapter; 0: this host does not have it */
+	bool calibrated; /* it has a calibration of its own */
+};
+
+/* List the rails, each with its first adapter. Returns their number. */
+static size_t list_rails(const struct np_topo *topo, struct rail rail[])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < topo->n && n < NP_RAILS_MAX; i++) {
+		const struct np_topo_leaf *leaf = &topo->leaf[i];
+		char name[NP_DEVICE_PATH];
+		struct np_device device;
+		size_t k = 0;
+
+		while (k < n && strcmp(rail[k].name, leaf->rail))
+			k++;
+		if (k < n)
+			continue;
+		snprintf(name, sizeof(name), "any/%s", leaf->nic);
+		rail[n++] = (struct rail){
+			.name = leaf->rail,
+			.nic = leaf->nic,
+			.link = !np_device_find("/sys", name, &device) ?
+					device.link :
+					0,
+		};
+	}
+	return n;
+}
+
 /* Check the rails file, and count the rails in it. */
 static void check_rails(struct cli_check *check)
 {
 	struct np_err err = NP_ERR_INIT;
+	struct rail rail[NP_RAILS_MAX];
 	struct np_topo topo;
-	size_t n_rails = 0;
+	size_t n_rails;
 
 	if (!check->conf.rails[0])
 		return;
@@ -96,13 +130,7 @@ static void check_rails(struct cli_check *check)
 		       "only the first leaf switch of a node is measured");
 		return;
 	}
-	for (size_t i = 0; i < topo.n; i++) {
-		size_t k = 0;
-
-		while (strcmp(topo.leaf[k].rail, topo.leaf[i].rail))
-			k++;
-		n_rails += k == i;
-	}
+	n_rails = list_rails(&topo, rail);
 	cli_check_add(check, n_rails ? CLI_OK : CLI_WARNING, "rails",
 		      "%s: %zu rail%s", check->conf.rails, n_rails,
 		      cli_plural_s(n_rails));
@@ -427,6 +455,8 @@ static void check_plugins(struct cli_check *check)
 	remedy(check, "%s", REBUILD);
 }
 
+#define PLACE_LEN (PATH_MAX + 16) /* of "FILE:LINE" */
+
 /* State of our plugin in plugstack.conf. */
 struct stack {
 	bool sends_includes; /* slurmctld sends files included by name */
@@ -434,11 +464,11 @@ struct stack {
 	struct np_conf conf;	/* netprof.conf, and our plugin's arguments */
 	struct np_err argument; /* FILE:LINE and what is wrong there; or "" */
 	/* FILE:LINE, or "" if there is no such line: */
-	char loaded_at[PATH_MAX + 16]; /* loads our plugin */
-	char again_at[PATH_MAX + 16];  /* loads it again, which Slurm refuses */
-	char pyxis_at[PATH_MAX + 16];  /* loads pyxis before it */
-	char missing[PATH_MAX]; /* path of a plugin that does not exist */
-	char unsent[PATH_MAX];	/* its include, if that is not sent to nodes */
+	char loaded_at[PLACE_LEN]; /* loads our plugin */
+	char again_at[PLACE_LEN];  /* loads it again, which Slurm refuses */
+	char pyxis_at[PLACE_LEN];  /* loads pyxis before it */
+	char missing[PATH_MAX];	   /* path of a plugin that does not exist */
+	char unsent[PATH_MAX]; /* its include, if that is not sent to nodes */
 	bool required;
 	bool carriage_return; /* a relevant line ends with one */
 	bool has_snippet;     /* the snippet of our packages is included */
@@ -492,6 +522,12 @@ static void set_arguments(struct stack *stack,
 			line->number, why.text);
 }
 
+static void record_place(char at[PLACE_LEN],
+			 const struct np_slurm_stack_line *line)
+{
+	snprintf(at, PLACE_LEN, "%s:%u", line->path, line->number);
+}
+
 /* Record one line of plugstack.conf or of a file that it includes. */
 static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 			     struct np_err *err)
@@ -507,8 +543,7 @@ static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 	}
 	if (!*stack->loaded_at &&
 	    !strcmp(basename(line->word), "spank_pyxis.so"))
-		snprintf(stack->pyxis_at, sizeof(stack->pyxis_at), "%s:%u",
-			 line->path, line->number);
+		record_place(stack->pyxis_at, line);
 	stack->carriage_return |= !strcmp(basename(line->word), SPANK "\r");
 	if (strcmp(basename(line->word), SPANK))
 		return 0;
@@ -519,12 +554,10 @@ static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 		return 0;
 	}
 	if (*stack->loaded_at) {
-		snprintf(stack->again_at, sizeof(stack->again_at), "%s:%u",
-			 line->path, line->number);
+		record_place(stack->again_at, line);
 		return 0;
 	}
-	snprintf(stack->loaded_at, sizeof(stack->loaded_at), "%s:%u",
-		 line->path, line->number);
+	record_place(stack->loaded_at, line);
 	stack->required = line->kind == NP_SLURM_REQUIRED;
 	set_arguments(stack, line);
 	for (include = line->from; include; include = include->from)
@@ -976,39 +1009,6 @@ static void check_levels(struct cli_check *check,
 }
 
 /* ---- rails that differ ---- */
-
-struct rail {
-	const char *name, *nic;
-	double link; /* bytes/s of the adapter; 0: this host does not have it */
-	bool calibrated; /* it has a calibration of its own */
-};
-
-/* List the rails, each with its first adapter. Returns their number. */
-static size_t list_rails(const struct np_topo *topo, struct rail rail[])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < topo->n && n < NP_RAILS_MAX; i++) {
-		const struct np_topo_leaf *leaf = &topo->leaf[i];
-		char name[NP_DEVICE_PATH];
-		struct np_device device;
-		size_t k = 0;
-
-		while (k < n && strcmp(rail[k].name, leaf->rail))
-			k++;
-		if (k < n)
-			continue;
-		snprintf(name, sizeof(name), "any/%s", leaf->nic);
-		rail[n++] = (struct rail){
-			.name = leaf->rail,
-			.nic = leaf->nic,
-			.link = !np_device_find("/sys", name, &device) ?
-					device.link :
-					0,
-		};
-	}
-	return n;
-}
 
 /* Length of the prefix of an adapter's name that denotes its kind. */
 static size_t kind_length(const char *nic)

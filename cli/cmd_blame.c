@@ -233,19 +233,14 @@ static int print_data(const struct np_acct *acct,
  * A gauge has a single value, so an estimate and its interval need three
  * families: one for the estimate and one for each end of the interval.
  */
-enum estimate_part {
-	ESTIMATE_MEAN,
-	ESTIMATE_LOW,
-	ESTIMATE_HIGH,
-	N_ESTIMATE_PARTS
-};
+enum estimate_part { MEAN, LOW, HIGH, N_PARTS };
 
 static double get_part(const struct np_blame_range *range,
 		       enum estimate_part part)
 {
-	return part == ESTIMATE_LOW  ? range->low :
-	       part == ESTIMATE_HIGH ? range->high :
-				       range->mean;
+	return part == LOW  ? range->low :
+	       part == HIGH ? range->high :
+			      range->mean;
 }
 
 /* What is printed of each list, three families of each. */
@@ -283,9 +278,8 @@ static void print_family(FILE *out, const struct np_acct *acct,
 	struct cli_blame_row row;
 
 	snprintf(name, sizeof(name), "%s%s%s%s", family->prefix,
-		 part_name[part], part == ESTIMATE_MEAN ? "" : "_",
-		 family->unit);
-	if (part == ESTIMATE_MEAN)
+		 part_name[part], part == MEAN ? "" : "_", family->unit);
+	if (part == MEAN)
 		snprintf(text, sizeof(text), "%s.", family->help);
 	else
 		snprintf(text, sizeof(text),
@@ -307,7 +301,7 @@ static void print_gauges(FILE *out, const struct np_acct *acct,
 	cli_gauge_single(out, "blame_jobs",
 			 "Jobs whose run times were compared.",
 			 (double)costs->n_compared);
-	for (enum estimate_part part = 0; part < N_ESTIMATE_PARTS; part++)
+	for (enum estimate_part part = 0; part < N_PARTS; part++)
 		for (size_t k = 0; k < NP_ARRAY_SIZE(families); k++)
 			print_family(out, acct, costs, &families[k], part);
 }

@@ -344,12 +344,10 @@ static void remove_scratch(const char *dir)
 /* Run all parts into the file. Returns CLI_FAILED if one of them failed. */
 static int run_all(FILE *f, const char *path, double sec)
 {
-	char *buf = malloc(MAX_OUTPUT);
+	char *buf = cli_calloc(MAX_OUTPUT, 1);
 	struct names names;
 	int failed = 0;
 
-	if (!buf)
-		return cli_fail("out of memory");
 	find_names(&names);
 	fprintf(f, "netprof %s, check --fabric, %s nodes\n", NP_VERSION,
 		getenv("SLURM_JOB_NUM_NODES"));
@@ -548,8 +546,7 @@ static int add_uid(struct uids *u, uid_t uid)
 		return cli_fail(
 			"more than %d users; name those that use the cluster",
 			NP_STORE_MAX_SCAN);
-	if (np_array_grow(&u->uid, u->n, sizeof(*u->uid)))
-		return cli_fail("out of memory");
+	cli_array_grow(&u->uid, u->n, sizeof(*u->uid));
 	u->uid[u->n++] = uid;
 	return -1;
 }
@@ -798,9 +795,7 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 	rc = versions ? -1 : cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc >= 0)
 		return rc;
-	c.found = calloc(CLI_CHECK_MAX, sizeof(*c.found));
-	if (!c.found)
-		return cli_fail("out of memory");
+	c.found = cli_calloc(CLI_CHECK_MAX, sizeof(*c.found));
 	if (versions) {
 		rc = print_versions(&c, argv + 2, (size_t)argc - 2);
 	} else {

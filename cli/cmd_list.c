@@ -81,9 +81,9 @@ static int unpack_row(const char *data, size_t len, struct row *row)
  * Write the row of a profile into the cache. *data is set to the packed row,
  * which the cache owns.
  */
-static int write_to_cache(struct np_cache *cache, const char *name,
-			  uint64_t state, const struct np_run_summary *profile,
-			  char **data, size_t *len)
+static void write_to_cache(struct np_cache *cache, const char *name,
+			   uint64_t state, const struct np_run_summary *profile,
+			   char **data, size_t *len)
 {
 	struct np_pack pack = { .f = cli_stream_open(data, len) };
 	struct row row = {
@@ -94,7 +94,7 @@ static int write_to_cache(struct np_cache *cache, const char *name,
 
 	pack_row(&pack, &row);
 	cli_stream_close(pack.f, data);
-	return np_cache_put(cache, name, state, *data, *len);
+	cli_check_memory(np_cache_put(cache, name, state, *data, *len));
 }
 
 /*
@@ -116,13 +116,11 @@ static int make_row(struct cli_store *store, struct np_cache *cache,
 		return rc;
 	cli_profile_make(store, &runs, &runs, &profile);
 	/* Do not cache if files were skipped: the next call must warn, too. */
-	rc = write_to_cache(cache, name, runs.n_skipped ? 0 : state, &profile,
-			    &data, &len);
+	write_to_cache(cache, name, runs.n_skipped ? 0 : state, &profile, &data,
+		       &len);
 	np_run_summary_free(&profile);
 	np_runs_free(&runs);
-	if (!rc)
-		rc = unpack_row(data, len, row);
-	return rc ? np_errf(err, rc, "%s: out of memory", row->app) : 0;
+	return unpack_row(data, len, row);
 }
 
 /* The list that is being made. */

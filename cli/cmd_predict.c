@@ -252,11 +252,6 @@ static void print_model(const struct predictions *all)
 			  prediction->result.model->help);
 }
 
-static const char *runs(size_t n)
-{
-	return n == 1 ? "run" : "runs";
-}
-
 /*
  * How many levels have their slowdown from measurement intervals within a run,
  * which are more precise than whole runs; "" if there are none.
@@ -268,10 +263,10 @@ static const char *interval_words(const struct np_run_summary *summary)
 	for (size_t i = 0; i < summary->n_levels; i++)
 		n += summary->level && summary->level[i].of_intervals;
 	return n ? cli_text("; %zu level%s from intervals within %.0f s of %zu "
-			    "%s",
+			    "run%s",
 			    n, cli_plural_s(n), summary->intervals.sec,
 			    summary->intervals.n_runs,
-			    runs(summary->intervals.n_runs)) :
+			    cli_plural_s(summary->intervals.n_runs)) :
 		   "";
 }
 
@@ -296,22 +291,25 @@ static void print_data_used(const struct predictions *all, size_t app,
 			  summary->n_curve, n, interval_words(summary));
 	else if (app == prediction->victim)
 		cli_label(label,
-			  "%s: %zu %s under %zu of %zu load levels, "
-			  "%u %s without load%s",
-			  name, loaded, runs(loaded), summary->n_curve, n,
-			  summary->alone_sec.n, runs(summary->alone_sec.n),
+			  "%s: %zu run%s under %zu of %zu load levels, "
+			  "%u run%s without load%s",
+			  name, loaded, cli_plural_s(loaded), summary->n_curve,
+			  n, summary->alone_sec.n,
+			  cli_plural_s(summary->alone_sec.n),
 			  interval_words(summary));
 	else if (prediction->result.used & NP_DATA_LATENCY)
-		cli_label(label, "%s: %llu probe%s in %zu %s without load",
+		cli_label(label, "%s: %llu probe%s in %zu run%s without load",
 			  name,
 			  (unsigned long long)summary->program.latency.all.n,
 			  cli_plural_s(summary->program.latency.all.n),
 			  summary->latency.n_runs,
-			  runs(summary->latency.n_runs));
+			  cli_plural_s(summary->latency.n_runs));
 	else
-		cli_label(label,
-			  "%s: its impact on %zu of %zu load levels (%zu %s)",
-			  name, summary->n_impact, n, loaded, runs(loaded));
+		cli_label(
+			label,
+			"%s: its impact on %zu of %zu load levels (%zu run%s)",
+			name, summary->n_impact, n, loaded,
+			cli_plural_s(loaded));
 }
 
 /* Print which runs were not used, for each application with any. */

@@ -223,14 +223,7 @@ static const char *causes_text(const struct np_state_job *job,
 }
 
 /* Columns of the table of jobs kept apart. The last one needs no width. */
-enum {
-	COLUMN_JOB,
-	COLUMN_APPLICATION,
-	COLUMN_RESTRICTION,
-	COLUMN_BECAUSE_OF,
-	COLUMN_WOULD_SLOW,
-	N_COLUMNS
-};
+enum { JOB, APPLICATION, RESTRICTION, BECAUSE_OF, WOULD_SLOW, N_COLUMNS };
 
 /*
  * Fill in the cells of a job that is kept apart. The slowdown is that of its
@@ -241,11 +234,11 @@ static void fill_cells(const struct np_state_job *job,
 {
 	const struct np_state_cause *cause = cli_worst_cause(job);
 
-	cell[COLUMN_JOB] = cli_job_name(job->id, job->array, job->task);
-	cell[COLUMN_APPLICATION] = cli_app_name(job->app);
-	cell[COLUMN_RESTRICTION] = restriction_text(job);
-	cell[COLUMN_BECAUSE_OF] = cause ? causes_text(job, cause) : "-";
-	cell[COLUMN_WOULD_SLOW] =
+	cell[JOB] = cli_job_name(job->id, job->array, job->task);
+	cell[APPLICATION] = cli_app_name(job->app);
+	cell[RESTRICTION] = restriction_text(job);
+	cell[BECAUSE_OF] = cause ? causes_text(job, cause) : "-";
+	cell[WOULD_SLOW] =
 		!cause ? "-" :
 		cli_is_own_victim(job, cause) ?
 			 cli_text("itself %s", cli_change(cause->slowdown)) :
@@ -260,7 +253,7 @@ static void fill_cells(const struct np_state_job *job,
 static void print_kept_apart(const struct status *status, size_t rows)
 {
 	size_t n = status->n_kept_apart, shown = n <= rows ? n : rows - 1;
-	int width[COLUMN_WOULD_SLOW] = {
+	int width[WOULD_SLOW] = {
 		11,
 		cli_name_column(13, 3),
 		cli_name_column(24, 3),
@@ -272,20 +265,20 @@ static void print_kept_apart(const struct status *status, size_t rows)
 		return;
 	for (size_t i = 0; i < shown; i++) {
 		fill_cells(status->kept_apart[i], cell);
-		for (int column = 0; column < COLUMN_WOULD_SLOW; column++)
+		for (int column = 0; column < WOULD_SLOW; column++)
 			width[column] = cli_widen(width[column], cell[column]);
 	}
-	cli_heading("%-*s %-*s %-*s %-*s %s", width[COLUMN_JOB], "Job",
-		    width[COLUMN_APPLICATION], "Application",
-		    width[COLUMN_RESTRICTION], "Restriction",
-		    width[COLUMN_BECAUSE_OF], "Because of", "Would slow");
+	cli_heading("%-*s %-*s %-*s %-*s %s", width[JOB], "Job",
+		    width[APPLICATION], "Application", width[RESTRICTION],
+		    "Restriction", width[BECAUSE_OF], "Because of",
+		    "Would slow");
 	for (size_t i = 0; i < shown; i++) {
 		fill_cells(status->kept_apart[i], cell);
-		for (int column = 0; column < COLUMN_WOULD_SLOW; column++) {
+		for (int column = 0; column < WOULD_SLOW; column++) {
 			cli_print_left(stdout, cell[column], width[column]);
 			putchar(' ');
 		}
-		puts(cell[COLUMN_WOULD_SLOW]);
+		puts(cell[WOULD_SLOW]);
 	}
 	if (shown < n)
 		printf("%zu more (shown with --all)\n", n - shown);
