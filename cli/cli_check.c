@@ -33,31 +33,31 @@
  * If the list is full, the finding is dropped, and so is the remedy that
  * follows, which would otherwise replace that of the last finding.
  */
-void cli_check_add(struct cli_check *check, enum cli_result result,
+void cli_check_add(struct cli_check *c, enum cli_result result,
 		   const char *about, const char *fmt, ...)
 {
-	struct cli_finding *finding = &check->found[check->n];
+	struct cli_finding *finding = &c->found[c->n];
 	va_list args;
 
-	check->dropped = check->n == CLI_CHECK_MAX;
-	if (check->dropped)
+	c->dropped = c->n == CLI_CHECK_MAX;
+	if (c->dropped)
 		return;
 	*finding = (struct cli_finding){ .result = result };
 	snprintf(finding->about, sizeof(finding->about), "%s", about);
 	va_start(args, fmt);
 	vsnprintf(finding->text, sizeof(finding->text), fmt, args);
 	va_end(args);
-	check->n++;
+	c->n++;
 }
 
-void cli_check_remedy(struct cli_check *check, const char *fmt, ...)
+void cli_check_remedy(struct cli_check *c, const char *fmt, ...)
 {
 	va_list args;
 
-	if (check->dropped)
+	if (c->dropped)
 		return;
 	va_start(args, fmt);
-	vsnprintf(check->found[check->n - 1].remedy, CLI_CHECK_TEXT, fmt, args);
+	vsnprintf(c->found[c->n - 1].remedy, CLI_CHECK_TEXT, fmt, args);
 	va_end(args);
 }
 
@@ -73,9 +73,9 @@ const char *cli_result_name(enum cli_result result)
 }
 
 /* cli_check_add() with each result, and a short name for what follows it. */
-#define ok(check, ...) cli_check_add(check, CLI_OK, __VA_ARGS__)
-#define warning(check, ...) cli_check_add(check, CLI_WARNING, __VA_ARGS__)
-#define problem(check, ...) cli_check_add(check, CLI_PROBLEM, __VA_ARGS__)
+#define ok(c, ...) cli_check_add(c, CLI_OK, __VA_ARGS__)
+#define warning(c, ...) cli_check_add(c, CLI_WARNING, __VA_ARGS__)
+#define problem(c, ...) cli_check_add(c, CLI_PROBLEM, __VA_ARGS__)
 #define remedy(...) cli_check_remedy(__VA_ARGS__)
 
 /* ---- configuration and programs ---- */
@@ -114,42 +114,42 @@ static size_t list_rails(const struct np_topo *topo, struct rail rail[])
 }
 
 /* Check the rails file, and count the rails in it. */
-static void check_rails(struct cli_check *check)
+static void check_rails(struct cli_check *c)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct rail rail[NP_RAILS_MAX];
 	struct np_topo topo;
 	size_t n_rails;
 
-	if (!check->conf.rails[0])
+	if (!c->conf.rails[0])
 		return;
-	if (np_rails_load(check->conf.rails, &topo, &err)) {
-		problem(check, "rails", "%s", err.text);
-		remedy(check,
+	if (np_rails_load(c->conf.rails, &topo, &err)) {
+		problem(c, "rails", "%s", err.text);
+		remedy(c,
 		       "correct it, see Rails in netprof.conf(5); until then "
 		       "only the first leaf switch of a node is measured");
 		return;
 	}
 	n_rails = list_rails(&topo, rail);
-	cli_check_add(check, n_rails ? CLI_OK : CLI_WARNING, "rails",
-		      "%s: %zu rail%s", check->conf.rails, n_rails,
+	cli_check_add(c, n_rails ? CLI_OK : CLI_WARNING, "rails",
+		      "%s: %zu rail%s", c->conf.rails, n_rails,
 		      cli_plural_s(n_rails));
 	if (!n_rails)
-		remedy(check, "write a line for each leaf switch of "
-			      "each rail, or remove Rails");
+		remedy(c, "write a line for each leaf switch of "
+			  "each rail, or remove Rails");
 	np_topo_free(&topo);
 }
 
 /* Read netprof.conf. A damaged file is a problem, a missing one is not. */
-static void check_conf(struct cli_check *check)
+static void check_conf(struct cli_check *c)
 {
 	const char *path = np_conf_path();
 	struct np_err err = NP_ERR_INIT;
 	struct np_conf step;
 
-	if (np_conf_from_environment(&check->conf, &err)) {
-		problem(check, "configuration", "%s", err.text);
-		remedy(check,
+	if (np_conf_from_environment(&c->conf, &err)) {
+		problem(c, "configuration", "%s", err.text);
+		remedy(c,
 		       "correct it, see netprof.conf(5); until then "
 		       "%sslurmctld keeps the configuration that it "
 		       "read before",
@@ -157,22 +157,22 @@ static void check_conf(struct cli_check *check)
 			       "nothing is measured, and " :
 			       "");
 	} else if (access(path, F_OK)) {
-		ok(check, "configuration",
-		   "there is no %s; the defaults are used", path);
+		ok(c, "configuration", "there is no %s; the defaults are used",
+		   path);
 	} else {
-		ok(check, "configuration", "%s: Placement=%s", path,
-		   np_mode_name(check->conf.place.mode));
+		ok(c, "configuration", "%s: Placement=%s", path,
+		   np_mode_name(c->conf.place.mode));
 	}
-	check_rails(check);
-	check->placement_on = np_place_conf_enabled(&check->conf.place);
-	if (check->conf.enabled)
+	check_rails(c);
+	c->placement_on = np_place_conf_enabled(&c->conf.place);
+	if (c->conf.enabled)
 		return;
-	warning(check, "configuration", "Enabled=no: nothing is measured");
-	remedy(check, "write Enabled=yes in %s", path);
+	warning(c, "configuration", "Enabled=no: nothing is measured");
+	remedy(c, "write Enabled=yes in %s", path);
 }
 
 /* Check that a program is installed which job steps start. */
-static void check_program(struct cli_check *check, const char *dir,
+static void check_program(struct cli_check *c, const char *dir,
 			  const char *name, bool *missing)
 {
 	char path[PATH_MAX + 64];
@@ -181,27 +181,25 @@ static void check_program(struct cli_check *check, const char *dir,
 	if (!access(path, X_OK))
 		return;
 	*missing = true;
-	problem(check, "programs", "%s: %s", path, strerror(errno));
-	remedy(check, "make install, or correct BinDir and "
-		      "LibexecDir in netprof.conf");
+	problem(c, "programs", "%s: %s", path, strerror(errno));
+	remedy(c, "make install, or correct BinDir and "
+		  "LibexecDir in netprof.conf");
 }
 
 /* Add a finding for each missing program, or a single one if none is. */
-static void check_programs(struct cli_check *check)
+static void check_programs(struct cli_check *c)
 {
 	bool missing = false;
 
-	check_program(check, check->conf.bindir, "netprof-impactb", &missing);
-	check_program(check, check->conf.bindir, "netprof-compressionb",
-		      &missing);
-	check_program(check, check->conf.libexecdir, "netprof-collector",
-		      &missing);
-	check_program(check, check->conf.libexecdir, "netprof-agent", &missing);
-	check_program(check, check->conf.libexecdir, "netprof-mpi", &missing);
-	check_program(check, check->conf.libexecdir, "netprof-saver", &missing);
+	check_program(c, c->conf.bindir, "netprof-impactb", &missing);
+	check_program(c, c->conf.bindir, "netprof-compressionb", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-collector", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-agent", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-mpi", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-saver", &missing);
 	if (!missing)
-		ok(check, "programs", "in %s and %s", check->conf.bindir,
-		   check->conf.libexecdir);
+		ok(c, "programs", "in %s and %s", c->conf.bindir,
+		   c->conf.libexecdir);
 }
 
 /* ---- Slurm and the plugins ---- */
@@ -223,37 +221,37 @@ static const char *version_text(uint32_t version)
  * A difference between the running and the installed version means that Slurm
  * was upgraded but not restarted.
  */
-static void check_slurm(struct cli_check *check)
+static void check_slurm(struct cli_check *c)
 {
-	const struct cli_slurm *slurm = &check->slurm;
+	const struct cli_slurm *slurm = &c->slurm;
 
 	if (!slurm->installed) {
-		warning(check, "Slurm",
+		warning(c, "Slurm",
 			"the versions of slurmctld and scontrol are "
 			"unknown: neither answers");
-		remedy(check, "run netprof check where slurmctld "
-			      "runs, with Slurm's programs in PATH");
+		remedy(c, "run netprof check where slurmctld "
+			  "runs, with Slurm's programs in PATH");
 	} else if (slurm->running && slurm->running != slurm->installed) {
-		warning(check, "Slurm",
+		warning(c, "Slurm",
 			"slurmctld %s runs, %s %s is installed here",
 			version_text(slurm->running), slurm->installed_of,
 			version_text(slurm->installed));
-		remedy(check, "before slurmctld is restarted, look "
-			      "at the plugins below");
+		remedy(c, "before slurmctld is restarted, look "
+			  "at the plugins below");
 	} else {
-		ok(check, "Slurm", "%s %s", slurm->installed_of,
+		ok(c, "Slurm", "%s %s", slurm->installed_of,
 		   version_text(slurm->installed));
 	}
 	if (slurm->responds)
 		return;
-	warning(check, "Slurm", "slurmctld does not answer scontrol%s%s",
+	warning(c, "Slurm", "slurmctld does not answer scontrol%s%s",
 		*slurm->conf ? "; what follows is from " :
 			       ", and slurm.conf cannot be read: ",
 		*slurm->conf ? slurm->conf : slurm->conf_error);
-	remedy(check, "see slurmctld.log, or journalctl -u slurmctld");
+	remedy(c, "see slurmctld.log, or journalctl -u slurmctld");
 	if (*slurm->conf && *slurm->conf_error) {
-		warning(check, "slurm.conf", "%s", slurm->conf_error);
-		remedy(check, "correct the line");
+		warning(c, "slurm.conf", "%s", slurm->conf_error);
+		remedy(c, "correct the line");
 	}
 }
 
@@ -277,21 +275,21 @@ static bool find_in_dirs(const char *dirs, const char *name, char *path,
  * loader's own version. A plugin that was built for another release then
  * disables itself.
  */
-static void report_mismatch(struct cli_check *check, const char *path,
-			    bool in_ctld, uint32_t built, bool used)
+static void report_mismatch(struct cli_check *c, const char *path, bool in_ctld,
+			    uint32_t built, bool used)
 {
-	cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
+	cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
 		      "was built for Slurm %s, but %s is installed: %s",
-		      version_text(built), version_text(check->slurm.installed),
+		      version_text(built), version_text(c->slurm.installed),
 		      in_ctld ?
 			      "slurmctld starts with it, and placement is off" :
 			      "sbatch, srun and slurmstepd load it, and "
 			      "nothing is measured");
-	remedy(check, in_ctld ? REBUILD ", then restart slurmctld" : REBUILD);
+	remedy(c, in_ctld ? REBUILD ", then restart slurmctld" : REBUILD);
 }
 
 /* Check for PLACEMENT, which job_submit_netprof.so loads from its directory. */
-static void check_placement_plugin(struct cli_check *check, const char *path,
+static void check_placement_plugin(struct cli_check *c, const char *path,
 				   bool used)
 {
 	char placement[PATH_MAX + 64 + sizeof(PLACEMENT)];
@@ -301,17 +299,17 @@ static void check_placement_plugin(struct cli_check *check, const char *path,
 	if (!access(placement, R_OK))
 		return;
 	cli_check_add(
-		check, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
+		c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
 		"%s: %s: slurmctld starts without it, and placement is off",
 		placement, strerror(errno));
-	remedy(check, REBUILD ", then restart slurmctld");
+	remedy(c, REBUILD ", then restart slurmctld");
 }
 
 /*
  * Check whether a plugin file fits the installed Slurm. used is true if
  * slurm.conf or plugstack.conf is expected to load it.
  */
-static void check_plugin(struct cli_check *check, const char *path, bool used)
+static void check_plugin(struct cli_check *c, const char *path, bool used)
 {
 	struct np_err err = NP_ERR_INIT;
 	char type[64] = "";
@@ -322,27 +320,26 @@ static void check_plugin(struct cli_check *check, const char *path, bool used)
 			  &err) != sizeof(built) ||
 	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1, &err) <
 		    0) {
-		cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING,
+		cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING,
 			      basename(path), "cannot be used: %s", err.text);
-		remedy(check, REBUILD);
+		remedy(c, REBUILD);
 		return;
 	}
 	in_ctld = !strncmp(type, "job_submit/", 11);
-	if (!check->slurm.installed)
-		warning(check, basename(path),
+	if (!c->slurm.installed)
+		warning(c, basename(path),
 			"was built for Slurm %s; the installed version "
 			"is unknown",
 			version_text(built));
-	else if (!np_loader_fits(built, check->slurm.installed))
-		report_mismatch(check, path, in_ctld, built, used);
+	else if (!np_loader_fits(built, c->slurm.installed))
+		report_mismatch(c, path, in_ctld, built, used);
 	else
-		ok(check, basename(path),
-		   "was built for Slurm %s: works in %s %s",
+		ok(c, basename(path), "was built for Slurm %s: works in %s %s",
 		   version_text(built),
 		   in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
-		   version_text(check->slurm.installed));
+		   version_text(c->slurm.installed));
 	if (in_ctld)
-		check_placement_plugin(check, path, used);
+		check_placement_plugin(c, path, used);
 }
 
 /*
@@ -368,60 +365,57 @@ static bool is_controller(const struct cli_slurm *slurm)
  * Check the placement plugin. Only the host of slurmctld needs it, even if
  * slurm.conf names it everywhere.
  */
-static void check_job_submit(struct cli_check *check)
+static void check_job_submit(struct cli_check *c)
 {
-	bool used = cli_slurm_lists(check->slurm.job_submit, "netprof");
+	bool used = cli_slurm_lists(c->slurm.job_submit, "netprof");
 	char path[PATH_MAX + 64];
 
-	if (find_in_dirs(check->slurm.plugin_dirs, JOB_SUBMIT, path,
-			 sizeof(path)))
-		check_plugin(check, path, used);
-	else if (used && is_controller(&check->slurm)) {
-		problem(check, JOB_SUBMIT,
+	if (find_in_dirs(c->slurm.plugin_dirs, JOB_SUBMIT, path, sizeof(path)))
+		check_plugin(c, path, used);
+	else if (used && is_controller(&c->slurm)) {
+		problem(c, JOB_SUBMIT,
 			"is not in %s, and JobSubmitPlugins names it: "
 			"slurmctld will not start",
-			check->slurm.plugin_dirs);
-		remedy(check,
+			c->slurm.plugin_dirs);
+		remedy(c,
 		       "%s; or remove netprof from JobSubmitPlugins "
 		       "in slurm.conf",
 		       REBUILD);
 	} else if (used) {
-		ok(check, JOB_SUBMIT,
-		   "is not on this host; slurmctld runs on %s",
-		   check->slurm.controllers);
+		ok(c, JOB_SUBMIT, "is not on this host; slurmctld runs on %s",
+		   c->slurm.controllers);
 	}
-	if (used && strpbrk(check->slurm.job_submit, " \t")) {
-		problem(check, "slurm.conf",
+	if (used && strpbrk(c->slurm.job_submit, " \t")) {
+		problem(c, "slurm.conf",
 			"JobSubmitPlugins=\"%s\" has a blank: slurmctld "
 			"does not find the plugin and will not start",
-			check->slurm.job_submit);
-		remedy(check, "remove the blank");
-	} else if (used && !check->placement_on) {
-		ok(check, "slurm.conf",
+			c->slurm.job_submit);
+		remedy(c, "remove the blank");
+	} else if (used && !c->placement_on) {
+		ok(c, "slurm.conf",
 		   "JobSubmitPlugins has netprof, but placement is "
 		   "off in netprof.conf");
 	} else if (used) {
-		ok(check, "slurm.conf", "JobSubmitPlugins=%s",
-		   check->slurm.job_submit);
-	} else if (check->placement_on) {
-		problem(check, "slurm.conf",
+		ok(c, "slurm.conf", "JobSubmitPlugins=%s", c->slurm.job_submit);
+	} else if (c->placement_on) {
+		problem(c, "slurm.conf",
 			"placement is on in netprof.conf, but "
 			"JobSubmitPlugins has no netprof");
-		remedy(check,
+		remedy(c,
 		       "add netprof to JobSubmitPlugins in %s, then "
 		       "scontrol reconfigure",
-		       *check->slurm.conf ? check->slurm.conf : "slurm.conf");
+		       *c->slurm.conf ? c->slurm.conf : "slurm.conf");
 	}
 }
 
 /* Slurm's daemons and commands do not start without one of the directories. */
-static void check_plugin_dirs(struct cli_check *check)
+static void check_plugin_dirs(struct cli_check *c)
 {
 	size_t len;
 
-	if (!check->slurm.has_plugin_dirs)
+	if (!c->slurm.has_plugin_dirs)
 		return;
-	for (const char *dir = check->slurm.plugin_dirs; *dir; dir += len) {
+	for (const char *dir = c->slurm.plugin_dirs; *dir; dir += len) {
 		char path[PATH_MAX];
 		struct stat st;
 
@@ -431,28 +425,27 @@ static void check_plugin_dirs(struct cli_check *check)
 		errno = ENOTDIR;
 		if (!len || (!stat(path, &st) && S_ISDIR(st.st_mode)))
 			continue;
-		problem(check, "slurm.conf",
+		problem(c, "slurm.conf",
 			"PluginDir names \"%s\": %s: Slurm does not start "
 			"on this host",
 			path, strerror(errno));
-		remedy(check, "create the directory, or remove it "
-			      "from PluginDir");
+		remedy(c, "create the directory, or remove it from PluginDir");
 	}
 }
 
 /* Every host with srun or slurmd needs the SPANK plugin. */
-static void check_plugins(struct cli_check *check)
+static void check_plugins(struct cli_check *c)
 {
 	char path[PATH_MAX + 64];
 
-	check_plugin_dirs(check);
-	check_job_submit(check);
-	if (find_in_dirs(check->slurm.plugin_dirs, SPANK, path, sizeof(path))) {
-		check_plugin(check, path, true);
+	check_plugin_dirs(c);
+	check_job_submit(c);
+	if (find_in_dirs(c->slurm.plugin_dirs, SPANK, path, sizeof(path))) {
+		check_plugin(c, path, true);
 		return;
 	}
-	problem(check, SPANK, "is not in %s", check->slurm.plugin_dirs);
-	remedy(check, "%s", REBUILD);
+	problem(c, SPANK, "is not in %s", c->slurm.plugin_dirs);
+	remedy(c, "%s", REBUILD);
 }
 
 #define PLACE_LEN (PATH_MAX + 16) /* of "FILE:LINE" */
@@ -575,51 +568,50 @@ static bool is_configless(const struct cli_slurm *slurm)
 }
 
 /* Report problems with the line that loads the plugin. */
-static void check_loaded(struct cli_check *check, const struct stack *stack)
+static void check_loaded(struct cli_check *c, const struct stack *stack)
 {
 	if (*stack->argument.text) {
-		problem(check, "plugstack.conf", "%s", stack->argument.text);
-		remedy(check, "correct it, see netprof.conf(5); "
-			      "until then nothing is measured");
+		problem(c, "plugstack.conf", "%s", stack->argument.text);
+		remedy(c, "correct it, see netprof.conf(5); "
+			  "until then nothing is measured");
 	}
 	if (stack->required) {
-		warning(check, "plugstack.conf",
+		warning(c, "plugstack.conf",
 			SPANK
 			" is required: if it cannot be loaded, jobs fail");
-		remedy(check,
-		       "write \"optional\" instead of \"required\" in %s",
+		remedy(c, "write \"optional\" instead of \"required\" in %s",
 		       stack->loaded_at);
 	}
 	if (*stack->again_at) {
-		warning(check, "plugstack.conf",
+		warning(c, "plugstack.conf",
 			SPANK " is loaded by %s and again by %s: srun "
 			      "and sbatch print an error about it",
 			stack->loaded_at, stack->again_at);
-		remedy(check, "remove one of the two lines");
+		remedy(c, "remove one of the two lines");
 	}
 	if (*stack->pyxis_at) {
-		warning(check, "plugstack.conf",
+		warning(c, "plugstack.conf",
 			"%s loads spank_pyxis.so before " SPANK
 			": steps with --container-image are not measured, "
 			"because the probe agents would start in the container",
 			stack->pyxis_at);
-		remedy(check, "move the line of " SPANK " (%s) before it",
+		remedy(c, "move the line of " SPANK " (%s) before it",
 		       stack->loaded_at);
 	}
-	if (*stack->unsent && is_configless(&check->slurm)) {
-		warning(check, "plugstack.conf",
+	if (*stack->unsent && is_configless(&c->slurm)) {
+		warning(c, "plugstack.conf",
 			"nodes that get it from slurmctld "
 			"(enable_configless) do not get what it includes "
 			"as %s: they do not load " SPANK,
 			stack->unsent);
-		remedy(check,
+		remedy(c,
 		       "write \"optional " SPANK
 		       "\" into %s itself instead of the include, "
 		       "then scontrol reconfigure",
-		       check->slurm.plugstack);
+		       c->slurm.plugstack);
 	} else if (!stack->required && !*stack->again_at && !*stack->pyxis_at &&
 		   !*stack->argument.text) {
-		ok(check, "plugstack.conf", "loads " SPANK);
+		ok(c, "plugstack.conf", "loads " SPANK);
 	}
 }
 
@@ -627,19 +619,18 @@ static void check_loaded(struct cli_check *check, const struct stack *stack)
  * Report a file that could not be read, or that contains other data than text,
  * in which case Slurm may load the plugin nevertheless.
  */
-static void report_unread(struct cli_check *check, const struct stack *stack,
+static void report_unread(struct cli_check *c, const struct stack *stack,
 			  int rc, const char *why)
 {
 	bool loaded = rc == -EILSEQ && *stack->loaded_at;
 
-	cli_check_add(check,
-		      rc == -EACCES || loaded ? CLI_WARNING : CLI_PROBLEM,
+	cli_check_add(c, rc == -EACCES || loaded ? CLI_WARNING : CLI_PROBLEM,
 		      "plugstack.conf", "%s", why);
 	if (rc == -EACCES)
-		remedy(check, "run netprof check as root");
+		remedy(c, "run netprof check as root");
 	else if (loaded)
-		remedy(check, "write the line anew: srun and sbatch "
-			      "may print an error about it");
+		remedy(c, "write the line anew: srun and sbatch "
+			  "may print an error about it");
 }
 
 /*
@@ -647,14 +638,14 @@ static void report_unread(struct cli_check *check, const struct stack *stack,
  * depends on why: the file is unreadable, names a plugin that does not exist,
  * has DOS line ends, includes an empty snippet, or does not name the plugin.
  */
-static void check_plugstack(struct cli_check *check)
+static void check_plugstack(struct cli_check *c)
 {
-	uint32_t version = check->slurm.running ? check->slurm.running :
-						  check->slurm.installed;
+	uint32_t version = c->slurm.running ? c->slurm.running :
+					      c->slurm.installed;
 	struct stack stack = { .sends_includes = version >= 0x170b00,
-			       .plugin_dirs = check->slurm.plugin_dirs,
-			       .conf = check->conf };
-	const char *path = check->slurm.plugstack;
+			       .plugin_dirs = c->slurm.plugin_dirs,
+			       .conf = c->conf };
+	const char *path = c->slurm.plugstack;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
@@ -662,42 +653,42 @@ static void check_plugstack(struct cli_check *check)
 		return;
 	rc = np_slurm_stack(path, record_stack_line, &stack, &err);
 	if (*stack.loaded_at)
-		check_loaded(check, &stack);
+		check_loaded(c, &stack);
 	if (rc) {
-		report_unread(check, &stack, rc, err.text);
+		report_unread(c, &stack, rc, err.text);
 	} else if (*stack.loaded_at) {
 		return;
 	} else if (*stack.missing) {
-		problem(check, "plugstack.conf",
+		problem(c, "plugstack.conf",
 			"%s names %s, which does not exist: there is no "
 			"--netprofile",
 			path, stack.missing);
-		remedy(check, "write " SPANK " without a directory: Slurm "
-			      "searches for it in PluginDir");
+		remedy(c, "write " SPANK " without a directory: Slurm "
+			  "searches for it in PluginDir");
 	} else if (stack.carriage_return) {
-		problem(check, "plugstack.conf",
+		problem(c, "plugstack.conf",
 			"%s does not load " SPANK
 			": the line ends with a carriage return, which "
 			"Slurm takes as part of the name",
 			path);
-		remedy(check, "convert the file to Unix line ends");
+		remedy(c, "convert the file to Unix line ends");
 	} else if (stack.has_snippet) {
-		problem(check, "plugstack.conf",
+		problem(c, "plugstack.conf",
 			"%s includes %s, which does not load " SPANK
 			": there is no --netprofile",
 			path, SNIPPET);
-		remedy(check, "echo 'optional " SPANK "' >>%s", SNIPPET);
+		remedy(c, "echo 'optional " SPANK "' >>%s", SNIPPET);
 	} else {
 		if (access(path, F_OK))
-			problem(check, "plugstack.conf",
+			problem(c, "plugstack.conf",
 				"%s: %s: there is no --netprofile", path,
 				strerror(errno));
 		else
-			problem(check, "plugstack.conf",
+			problem(c, "plugstack.conf",
 				"%s does not load " SPANK
 				": there is no --netprofile",
 				path);
-		remedy(check, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
+		remedy(c, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
 		       NP_SYSCONFDIR, path);
 	}
 }
@@ -710,12 +701,12 @@ static void check_plugstack(struct cli_check *check)
  * slurmctld reads a limited number of entries, so that too many can hide those
  * of other users.
  */
-static void report_excess_entries(struct cli_check *check, bool squatters)
+static void report_excess_entries(struct cli_check *c, bool squatters)
 {
-	problem(check, "users/",
+	problem(c, "users/",
 		"%s/users: more than %d entries: slurmctld ignores the rest",
-		check->conf.store, NP_STORE_MAX_SCAN);
-	remedy(check,
+		c->conf.store, NP_STORE_MAX_SCAN);
+	remedy(c,
 	       squatters ?
 		       "remove the entries that do not belong to the user "
 		       "they are named for, listed below" :
@@ -723,84 +714,84 @@ static void report_excess_entries(struct cli_check *check, bool squatters)
 }
 
 /* Directories that root made for users only need their owner changed. */
-static void report_owned_by_root(struct cli_check *check,
+static void report_owned_by_root(struct cli_check *c,
 				 const struct np_store_squatter *squatter)
 {
-	problem(check, "users/",
+	problem(c, "users/",
 		"root owns %zu director%s of other users, such as "
 		"%s/users/%u: their runs are not recorded",
 		squatter->n_taken, squatter->n_taken == 1 ? "y" : "ies",
-		check->conf.store, squatter->taken);
-	remedy(check, "netprof check --make-users %u", squatter->taken);
+		c->conf.store, squatter->taken);
+	remedy(c, "netprof check --make-users %u", squatter->taken);
 }
 
 /* Report a user who owns entries with names of other users or of nobody. */
-static void report_squatter(struct cli_check *check,
+static void report_squatter(struct cli_check *c,
 			    const struct np_store_squatter *squatter)
 {
-	const char *store = check->conf.store;
+	const char *store = c->conf.store;
 	const char *user = cli_user(squatter->uid);
 
 	if (squatter->n_taken)
-		problem(check, "users/",
+		problem(c, "users/",
 			"%s owns %zu director%s of other users, such as "
 			"%s/users/%u: their runs are not recorded",
 			user, squatter->n_taken,
 			squatter->n_taken == 1 ? "y" : "ies", store,
 			squatter->taken);
 	else
-		warning(check, "users/",
+		warning(c, "users/",
 			"%s owns %zu entr%s in %s/users that are named "
 			"for no user",
 			user, squatter->n, squatter->n == 1 ? "y" : "ies",
 			store);
-	remedy(check,
+	remedy(c,
 	       "find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name %u "
 	       "-exec rm -r {} +; netprof check --make-users",
 	       store, squatter->uid, squatter->uid);
 }
 
 /* Report directories that the group of slurmctld cannot read. */
-static void report_unreadable(struct cli_check *check,
+static void report_unreadable(struct cli_check *c,
 			      const struct np_store_census *census)
 {
-	warning(check, "users/",
+	warning(c, "users/",
 		"slurmctld cannot read %zu director%s because of the "
 		"mode, such as %s/users/%u",
 		census->n_closed, census->n_closed == 1 ? "y" : "ies",
-		check->conf.store, census->closed);
-	remedy(check, "netprof check --make-users, or wait for the "
-		      "next runs of these users");
+		c->conf.store, census->closed);
+	remedy(c, "netprof check --make-users, or wait for the "
+		  "next runs of these users");
 }
 
 /* Check that each entry of users/ belongs to the user whose name it has. */
-static void check_owners(struct cli_check *check)
+static void check_owners(struct cli_check *c)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_store_census census;
 	struct np_store *store;
-	int rc = np_store_open(check->conf.store, &store, &err);
+	int rc = np_store_open(c->conf.store, &store, &err);
 
 	if (!rc) {
 		rc = np_store_census(store, &census, &err);
 		np_store_close(store);
 	}
 	if (rc) {
-		warning(check, "users/", "%s", err.text);
+		warning(c, "users/", "%s", err.text);
 		return;
 	}
 	if (census.cut)
-		report_excess_entries(check, census.n);
+		report_excess_entries(c, census.n);
 	for (size_t i = 0; i < census.n && i < MAX_SQUATTERS; i++)
 		if (census.squatter[i].uid)
-			report_squatter(check, &census.squatter[i]);
+			report_squatter(c, &census.squatter[i]);
 		else
-			report_owned_by_root(check, &census.squatter[i]);
+			report_owned_by_root(c, &census.squatter[i]);
 	if (census.n > MAX_SQUATTERS)
-		warning(check, "users/", "%zu more users own such entries",
+		warning(c, "users/", "%zu more users own such entries",
 			census.n - MAX_SQUATTERS);
 	if (census.n_closed)
-		report_unreadable(check, &census);
+		report_unreadable(c, &census);
 	np_store_census_free(&census);
 }
 
@@ -808,9 +799,9 @@ static void check_owners(struct cli_check *check)
 #define CALIBRATE "salloc -N8 --exclusive netprof calibrate"
 
 /* Find the uid and the group of SlurmUser; both are -1 if it does not exist. */
-static uid_t slurm_uid(const struct cli_check *check, gid_t *gid)
+static uid_t slurm_uid(const struct cli_check *c, gid_t *gid)
 {
-	const struct passwd *user = getpwnam(check->slurm.user);
+	const struct passwd *user = getpwnam(c->slurm.user);
 
 	*gid = user ? user->pw_gid : (gid_t)-1;
 	return user ? user->pw_uid : (uid_t)-1;
@@ -823,97 +814,95 @@ static bool others_may_write(const struct stat *st)
 }
 
 /* Check the directory of the store. Returns false if it does not exist. */
-static bool check_store_dir(struct cli_check *check)
+static bool check_store_dir(struct cli_check *c)
 {
-	const char *dir = check->conf.store;
+	const char *dir = c->conf.store;
 	struct stat st;
 
 	if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
-		problem(check, "store", "%s: %s", dir,
+		problem(c, "store", "%s: %s", dir,
 			errno ? strerror(errno) : "expected a directory");
-		remedy(check, "netprof check --make-store, as root; "
-			      "see netprof-profile(5)");
+		remedy(c, "netprof check --make-store, as root; "
+			  "see netprof-profile(5)");
 		return false;
 	}
 	if (others_may_write(&st)) {
-		problem(check, "store",
+		problem(c, "store",
 			"%s: mode %o: users other than its owner can "
 			"write there",
 			dir, st.st_mode & 07777);
-		remedy(check, "chmod go-w %s", dir);
+		remedy(c, "chmod go-w %s", dir);
 	} else if (!(st.st_mode & S_IXOTH)) {
-		warning(check, "store",
+		warning(c, "store",
 			"%s: mode %o: users outside its group cannot use it",
 			dir, st.st_mode & 07777);
-		remedy(check, "chmod o+x %s", dir);
+		remedy(c, "chmod o+x %s", dir);
 	} else {
-		ok(check, "store", "%s", dir);
+		ok(c, "store", "%s", dir);
 	}
 	return true;
 }
 
 /* Check the directory users/. Returns false if it does not exist. */
-static bool check_users(struct cli_check *check)
+static bool check_users(struct cli_check *c)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
 	gid_t group;
-	uid_t uid = slurm_uid(check, &group);
+	uid_t uid = slurm_uid(c, &group);
 	bool exists;
 
-	snprintf(path, sizeof(path), "%s/users", check->conf.store);
+	snprintf(path, sizeof(path), "%s/users", c->conf.store);
 	exists = !lstat(path, &st);
 	if (!exists) {
-		problem(check, "users/", "%s: %s", path, strerror(errno));
+		problem(c, "users/", "%s: %s", path, strerror(errno));
 	} else if ((st.st_mode & 07777) != 03777 || !S_ISDIR(st.st_mode)) {
-		problem(check, "users/", "%s: mode %o, expected 3777", path,
+		problem(c, "users/", "%s: mode %o, expected 3777", path,
 			st.st_mode & 07777);
 	} else if (uid != (uid_t)-1 && uid && st.st_gid != group) {
-		problem(check, "users/",
+		problem(c, "users/",
 			"%s: group %u, expected that of %s, %u: "
 			"slurmctld cannot read profiles there",
-			path, st.st_gid, check->slurm.user, group);
+			path, st.st_gid, c->slurm.user, group);
 	} else {
-		ok(check, "users/",
+		ok(c, "users/",
 		   "users may write their profiles, slurmctld may read them");
 		return true;
 	}
-	remedy(check, "install -d -m 3777 -g %s %s", check->slurm.user, path);
+	remedy(c, "install -d -m 3777 -g %s %s", c->slurm.user, path);
 	return exists && S_ISDIR(st.st_mode);
 }
 
 /* Published profiles are trusted if only root can write them. */
-static void check_published_dir(struct cli_check *check)
+static void check_published_dir(struct cli_check *c)
 {
 	static const char about[] = "published/";
 	char path[PATH_MAX + 32];
 	struct stat st, store_st;
 
-	snprintf(path, sizeof(path), "%s/published", check->conf.store);
+	snprintf(path, sizeof(path), "%s/published", c->conf.store);
 	if (lstat(path, &st)) {
-		cli_check_add(check,
-			      errno == ENOENT ? CLI_WARNING : CLI_PROBLEM,
+		cli_check_add(c, errno == ENOENT ? CLI_WARNING : CLI_PROBLEM,
 			      about, "%s: %s", path, strerror(errno));
-		remedy(check, "install -d -m 755 %s", path);
+		remedy(c, "install -d -m 755 %s", path);
 		return;
 	}
 	if (!S_ISDIR(st.st_mode)) {
-		problem(check, about,
+		problem(c, about,
 			"%s: not a directory; a symbolic link is not allowed",
 			path);
-		remedy(check, "rm %s; install -d -m 755 %s", path, path);
-	} else if (st.st_uid && !stat(check->conf.store, &store_st) &&
+		remedy(c, "rm %s; install -d -m 755 %s", path, path);
+	} else if (st.st_uid && !stat(c->conf.store, &store_st) &&
 		   st.st_uid != store_st.st_uid) {
-		problem(check, about, "%s: owned by %s, therefore not trusted",
+		problem(c, about, "%s: owned by %s, therefore not trusted",
 			path, cli_user(st.st_uid));
-		remedy(check, "check its contents, then chown -R root %s",
-		       path);
+		remedy(c, "check its contents, then chown -R root %s", path);
 	} else if (others_may_write(&st) || (st.st_mode & 0555) != 0555) {
-		problem(check, about, "%s: mode %o, expected 755", path,
+		problem(c, about, "%s: mode %o, expected 755", path,
 			st.st_mode & 07777);
-		remedy(check, "chmod 755 %s", path);
+		remedy(c, "chmod 755 %s", path);
 	} else {
-		ok(check, about, "%s", path);
+		ok(c, about, "%s", path);
 	}
 }
 
@@ -928,51 +917,50 @@ static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 }
 
 /* Check the directory of slurmctld's state, which slurmctld can create. */
-static void check_placement_dir(struct cli_check *check)
+static void check_placement_dir(struct cli_check *c)
 {
 	char path[PATH_MAX + 32];
 	gid_t gid;
-	uid_t uid = slurm_uid(check, &gid);
+	uid_t uid = slurm_uid(c, &gid);
 	struct stat st;
 	bool exists;
 
-	snprintf(path, sizeof(path), "%s/placement", check->conf.store);
+	snprintf(path, sizeof(path), "%s/placement", c->conf.store);
 	exists = !lstat(path, &st);
 	if (uid == (uid_t)-1)
-		warning(check, "placement/", "this host has no user %s",
-			check->slurm.user);
+		warning(c, "placement/", "this host has no user %s",
+			c->slurm.user);
 	else if (exists && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
 		 !others_may_write(&st))
-		ok(check, "placement/", "%s belongs to %s", path,
+		ok(c, "placement/", "%s belongs to %s", path,
 		   cli_user(st.st_uid));
-	else if (!exists && !stat(check->conf.store, &st) &&
+	else if (!exists && !stat(c->conf.store, &st) &&
 		 may_write(&st, uid, gid))
-		ok(check, "placement/", "slurmctld will create %s", path);
+		ok(c, "placement/", "slurmctld will create %s", path);
 	else {
 		cli_check_add(
-			check, check->placement_on ? CLI_PROBLEM : CLI_WARNING,
+			c, c->placement_on ? CLI_PROBLEM : CLI_WARNING,
 			"placement/", "%s: %s", path,
 			!exists ? "it is missing, and SlurmUser cannot create "
 				  "it" :
 			others_may_write(&st) ?
 				  "users other than its owner can write there" :
 				  "SlurmUser cannot write there");
-		remedy(check, "install -d -m 755 -o %s %s", check->slurm.user,
-		       path);
+		remedy(c, "install -d -m 755 -o %s %s", c->slurm.user, path);
 	}
 }
 
 /* Check the directories of the store. */
-static void check_store(struct cli_check *check)
+static void check_store(struct cli_check *c)
 {
 	errno = 0;
-	if (!check_store_dir(check))
+	if (!check_store_dir(c))
 		return;
-	if (check_users(check))
-		check_owners(check);
-	check_published_dir(check);
-	if (check->placement_on)
-		check_placement_dir(check);
+	if (check_users(c))
+		check_owners(c);
+	check_published_dir(c);
+	if (c->placement_on)
+		check_placement_dir(c);
 }
 
 /*
@@ -980,15 +968,14 @@ static void check_store(struct cli_check *check)
  * programs like any other, so large errors here imply large errors of other
  * predictions.
  */
-static void check_levels(struct cli_check *check,
-			 const struct np_calibration *cal)
+static void check_levels(struct cli_check *c, const struct np_calibration *cal)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_self_check levels;
 	char rail[128] = "";
 
 	if (np_self_check(cal->fabric, &levels, &err)) {
-		warning(check, "calibration", "%s", err.text);
+		warning(c, "calibration", "%s", err.text);
 		return;
 	}
 	if (!levels.n)
@@ -996,7 +983,7 @@ static void check_levels(struct cli_check *check,
 	if (cal->rail)
 		snprintf(rail, sizeof(rail), " of rail %s", cal->rail);
 	cli_check_add(
-		check, levels.doubtful ? CLI_WARNING : CLI_OK, "calibration",
+		c, levels.doubtful ? CLI_WARNING : CLI_OK, "calibration",
 		"each load level%s predicted from the others: mean error %.1f "
 		"percentage points (of the best constant: %.1f; largest: %s, "
 		"%.1f)%s",
@@ -1004,7 +991,7 @@ static void check_levels(struct cli_check *check,
 		cal->level[levels.worst].name, levels.worst_points,
 		levels.doubtful ? "; predictions here cannot be trusted" : "");
 	if (levels.doubtful)
-		remedy(check, CALIBRATE "%s%s", cal->rail ? " --rail=" : "",
+		remedy(c, CALIBRATE "%s%s", cal->rail ? " --rail=" : "",
 		       cal->rail ? cal->rail : "");
 }
 
@@ -1042,8 +1029,8 @@ static void append_rail(const struct rail *rail, char *text, size_t len)
  * Check that each of several different rails has a calibration, as that of one
  * rail is valid for others only if they are alike.
  */
-static void check_rail_calibrations(struct cli_check *check,
-				    struct np_store *store, const char *cluster,
+static void check_rail_calibrations(struct cli_check *c, struct np_store *store,
+				    const char *cluster,
 				    const struct np_calibration *newest)
 {
 	char all_rails[512] = "", uncalibrated[512] = "";
@@ -1053,8 +1040,7 @@ static void check_rail_calibrations(struct cli_check *check,
 	struct np_topo topo;
 	size_t n_rails;
 
-	if (!check->conf.rails[0] ||
-	    np_rails_load(check->conf.rails, &topo, NULL))
+	if (!c->conf.rails[0] || np_rails_load(c->conf.rails, &topo, NULL))
 		return; /* reported by check_rails() */
 	n_rails = list_rails(&topo, rail);
 	for (size_t i = 0; i < n_rails; i++) {
@@ -1069,7 +1055,7 @@ static void check_rail_calibrations(struct cli_check *check,
 		rail[i].calibrated = own.rail &&
 				     !strcmp(own.rail, rail[i].name);
 		if (rail[i].calibrated && strcmp(own.path, newest->path))
-			check_levels(check, &own);
+			check_levels(c, &own);
 		np_calibration_free(&own);
 	}
 	for (size_t i = 0; i < n_rails; i++)
@@ -1079,16 +1065,16 @@ static void check_rail_calibrations(struct cli_check *check,
 				    *uncalibrated ? ", " : "", rail[i].name);
 		}
 	if (differ && first) {
-		warning(check, "calibration",
+		warning(c, "calibration",
 			"the rails of the nodes differ: %s; no calibration of "
 			"%s: programs that load it are compared with %s%s",
 			all_rails, uncalibrated,
 			newest->rail ? "that of " :
 				       "one that does not say its rail",
 			newest->rail ? newest->rail : "");
-		remedy(check, CALIBRATE " --rail=%s", first->name);
+		remedy(c, CALIBRATE " --rail=%s", first->name);
 	} else if (differ) {
-		ok(check, "calibration",
+		ok(c, "calibration",
 		   "the rails of the nodes differ, and each has its own: %s",
 		   all_rails);
 	}
@@ -1100,42 +1086,38 @@ static void check_rail_calibrations(struct cli_check *check,
  * placement cannot act, which is a problem if placement is on, and a warning
  * otherwise.
  */
-static void check_calibration(struct cli_check *check, struct np_store *store)
+static void check_calibration(struct cli_check *c, struct np_store *store)
 {
-	enum cli_result missing = check->placement_on ? CLI_PROBLEM :
-							CLI_WARNING;
-	const char *cluster = *check->slurm.cluster ? check->slurm.cluster :
-						      NULL;
+	enum cli_result missing = c->placement_on ? CLI_PROBLEM : CLI_WARNING;
+	const char *cluster = *c->slurm.cluster ? c->slurm.cluster : NULL;
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration cal;
 	double days;
 
 	if (np_fabric_store_load(store, cluster, NULL, &cal, &err)) {
-		cli_check_add(check, missing, "calibration", "%s", err.text);
-		remedy(check, CALIBRATE);
+		cli_check_add(c, missing, "calibration", "%s", err.text);
+		remedy(c, CALIBRATE);
 		return;
 	}
-	days = (check->now - cal.date) / 86400;
-	cli_check_add(check,
-		      check->now - cal.date > OLD_CALIBRATION_SEC ?
-			      CLI_WARNING :
-			      CLI_OK,
-		      "calibration", "of %s%s%s, %.0f day%s old, scope %s",
-		      cli_day(cal.date), *cal.cluster ? " on " : "",
-		      cal.cluster, days > 0 ? days : 0,
-		      days >= 0.5 && days < 1.5 ? "" : "s",
-		      np_scope_name(cal.scope));
-	if (check->now - cal.date > OLD_CALIBRATION_SEC)
-		remedy(check, CALIBRATE);
+	days = (c->now - cal.date) / 86400;
+	cli_check_add(
+		c,
+		c->now - cal.date > OLD_CALIBRATION_SEC ? CLI_WARNING : CLI_OK,
+		"calibration", "of %s%s%s, %.0f day%s old, scope %s",
+		cli_day(cal.date), *cal.cluster ? " on " : "", cal.cluster,
+		days > 0 ? days : 0, days >= 0.5 && days < 1.5 ? "" : "s",
+		np_scope_name(cal.scope));
+	if (c->now - cal.date > OLD_CALIBRATION_SEC)
+		remedy(c, CALIBRATE);
 	if (cal.n_skipped) {
-		warning(check, "calibration",
+		warning(c, "calibration",
 			"%zu newer calibration%s cannot be used: %s",
 			cal.n_skipped, cli_plural_s(cal.n_skipped),
 			cal.skipped.text);
-		remedy(check, CALIBRATE);
+		remedy(c, CALIBRATE);
 	}
-	check_levels(check, &cal);
-	check_rail_calibrations(check, store, cluster, &cal);
+	check_levels(c, &cal);
+	check_rail_calibrations(c, store, cluster, &cal);
 	np_calibration_free(&cal);
 }
 
@@ -1143,7 +1125,7 @@ static void check_calibration(struct cli_check *check, struct np_store *store)
  * Count the published profiles. Only these affect jobs of other users, so
  * without any, placement does not separate the jobs of different users.
  */
-static void check_published(struct cli_check *check, struct np_store *store)
+static void check_published(struct cli_check *c, struct np_store *store)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_store_app *apps;
@@ -1151,34 +1133,34 @@ static void check_published(struct cli_check *check, struct np_store *store)
 
 	if (np_store_list_apps(store, NP_STORE_PUBLISHED, 0, &apps, &n_apps,
 			       &err)) {
-		problem(check, "profiles", "%s", err.text);
+		problem(c, "profiles", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n_apps; i++)
 		n_idle += !strcmp(apps[i].name, NP_IDLE_APP);
 	if (n_apps > n_idle) {
-		ok(check, "profiles", "%zu published", n_apps - n_idle);
-	} else if (check->placement_on && !check->conf.place.n_trusted) {
-		warning(check, "profiles",
+		ok(c, "profiles", "%zu published", n_apps - n_idle);
+	} else if (c->placement_on && !c->conf.place.n_trusted) {
+		warning(c, "profiles",
 			"none are published: jobs of different users are "
 			"not kept apart");
-		remedy(check, "netprof list --all; netprof publish USER/APP");
+		remedy(c, "netprof list --all; netprof publish USER/APP");
 	} else {
-		ok(check, "profiles", "none are published");
+		ok(c, "profiles", "none are published");
 	}
 	free(apps);
 }
 
 /* Check what is in the store: the calibration and the published profiles. */
-static void check_contents(struct cli_check *check)
+static void check_contents(struct cli_check *c)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_store *store;
 
-	if (np_store_open(check->conf.store, &store, &err))
+	if (np_store_open(c->conf.store, &store, &err))
 		return; /* reported by check_store() */
-	check_calibration(check, store);
-	check_published(check, store);
+	check_calibration(c, store);
+	check_published(c, store);
 	np_store_close(store);
 }
 
@@ -1195,86 +1177,84 @@ static void check_contents(struct cli_check *check)
  * first Claim= line for a name excludes everybody else, unless it has the word
  * "default".
  */
-static void report_denials(struct cli_check *check,
-			   const struct np_state *state)
+static void report_denials(struct cli_check *c, const struct np_state *state)
 {
 	for (size_t i = 0; i < state->n_denials && i < MAX_DENIALS; i++) {
 		const struct np_state_denial *denial = &state->denial[i];
 
-		warning(check, "authorisation", "%s", cli_denied_text(denial));
-		remedy(check,
+		warning(c, "authorisation", "%s", cli_denied_text(denial));
+		remedy(c,
 		       "if these jobs do run it: Claim=%s:%suser=%u "
 		       "in netprof.conf",
 		       denial->app, denial->refuted ? "default," : "",
 		       denial->uid);
 	}
 	if (state->n_denials > MAX_DENIALS) {
-		warning(check, "authorisation", "%zu more are denied",
+		warning(c, "authorisation", "%zu more are denied",
 			state->n_denials - MAX_DENIALS);
-		remedy(check, "netprof status --all");
+		remedy(c, "netprof status --all");
 	}
 }
 
 /* Report a state. If it is old, that is a problem only if placement is on. */
-static void report_state(struct cli_check *check, const struct np_state *state)
+static void report_state(struct cli_check *c, const struct np_state *state)
 {
-	const char *age = cli_age(state->date, check->now);
+	const char *age = cli_age(state->date, c->now);
 
-	if (cli_state_stale(state, check->now)) {
+	if (cli_state_stale(state, c->now)) {
 		cli_check_add(
-			check, check->placement_on ? CLI_PROBLEM : CLI_OK,
-			"placement",
+			c, c->placement_on ? CLI_PROBLEM : CLI_OK, "placement",
 			"the last decision was %s: placement does not act",
 			age);
-		if (check->placement_on)
-			remedy(check, NOT_LOADED);
+		if (c->placement_on)
+			remedy(c, NOT_LOADED);
 		return;
 	}
-	ok(check, "placement", "mode %s, last decision %s on %s",
+	ok(c, "placement", "mode %s, last decision %s on %s",
 	   *state->mode ? state->mode : "off", age, state->controller);
-	if (strcmp(state->mode, np_mode_name(check->conf.place.mode))) {
-		warning(check, "placement",
+	if (strcmp(state->mode, np_mode_name(c->conf.place.mode))) {
+		warning(c, "placement",
 			"slurmctld is in mode %s, netprof.conf here says %s",
-			state->mode, np_mode_name(check->conf.place.mode));
-		remedy(check, "is netprof.conf the same on all hosts? "
-			      "slurmctld reads it again within a minute");
+			state->mode, np_mode_name(c->conf.place.mode));
+		remedy(c, "is netprof.conf the same on all hosts? "
+			  "slurmctld reads it again within a minute");
 	}
 	if (*state->trouble) {
-		warning(check, "placement", "%s", state->trouble);
-		remedy(check, "look for netprof in slurmctld.log");
+		warning(c, "placement", "%s", state->trouble);
+		remedy(c, "look for netprof in slurmctld.log");
 	}
 	if (strcmp(state->netprof_version, NP_VERSION)) {
-		warning(check, "placement",
+		warning(c, "placement",
 			"slurmctld has netprof %s loaded, %s is installed",
 			state->netprof_version, NP_VERSION);
-		remedy(check, "restart slurmctld");
+		remedy(c, "restart slurmctld");
 	}
-	report_denials(check, state);
+	report_denials(c, state);
 }
 
 /*
  * Check the state that slurmctld writes: it shows whether placement runs, and
  * with which configuration and version.
  */
-static void check_placement(struct cli_check *check)
+static void check_placement(struct cli_check *c)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_state state;
-	int rc = np_state_load(check->conf.store, &state, &err);
+	int rc = np_state_load(c->conf.store, &state, &err);
 
 	if (!rc) {
-		report_state(check, &state);
+		report_state(c, &state);
 		np_state_free(&state);
-	} else if (rc == -ENOENT && !check->placement_on) {
-		ok(check, "placement", "off");
+	} else if (rc == -ENOENT && !c->placement_on) {
+		ok(c, "placement", "off");
 	} else if (rc == -ENOENT) {
-		problem(check, "placement", "%s", err.text);
-		remedy(check, NOT_LOADED);
+		problem(c, "placement", "%s", err.text);
+		remedy(c, NOT_LOADED);
 	} else if (rc == -EACCES) {
-		warning(check, "placement", "%s", err.text);
+		warning(c, "placement", "%s", err.text);
 	} else {
-		problem(check, "placement", "%s", err.text);
-		remedy(check, "look for netprof in slurmctld.log");
+		problem(c, "placement", "%s", err.text);
+		remedy(c, "look for netprof in slurmctld.log");
 	}
 }
 
@@ -1284,20 +1264,20 @@ static void check_placement(struct cli_check *check)
  * To check named files, no slurmctld needs to run: make install checks them
  * before anything is started.
  */
-void cli_check_versions(struct cli_check *check, char *const paths[], size_t n)
+void cli_check_versions(struct cli_check *c, char *const paths[], size_t n)
 {
 	if (n) {
-		cli_slurm_installed(&check->slurm);
+		cli_slurm_installed(&c->slurm);
 	} else {
-		cli_slurm_read(&check->slurm);
-		check_plugins(check);
+		cli_slurm_read(&c->slurm);
+		check_plugins(c);
 	}
 	for (size_t i = 0; i < n; i++)
-		check_plugin(check, paths[i], true);
+		check_plugin(c, paths[i], true);
 }
 
 /* Reads the configuration and Slurm first, because other checks use them. */
-void cli_check_all(struct cli_check *check)
+void cli_check_all(struct cli_check *c)
 {
 	static void (*const checks[])(struct cli_check *) = {
 		check_programs,	 check_slurm, check_plugins,
@@ -1305,8 +1285,8 @@ void cli_check_all(struct cli_check *check)
 		check_placement,
 	};
 
-	check_conf(check);
-	cli_slurm_read(&check->slurm);
+	check_conf(c);
+	cli_slurm_read(&c->slurm);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(checks); i++)
-		checks[i](check);
+		checks[i](c);
 }
