@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli_json_put.h"
+#include "cli_output.h"
 #include "cli_plot.h"
 #include "cli_text.h"
 #include "np_job_cost.h"
@@ -1669,8 +1670,9 @@ static void add_steps(struct np_figure *figure, struct np_panel *panel,
 static void add_neighbour_bars(struct np_figure *figure,
 			       const struct cli_diagnosis *diagnosis)
 {
-	struct np_panel *panel =
-		np_figure_add_panel(figure, "Jobs on its leaf switches");
+	struct np_panel *panel = cli_figure_add_panel(
+		figure, "Jobs on its leaf switches", NP_AXIS_LINEAR,
+		"Minutes since its start", NP_AXIS_NAMES, "Job");
 	double length = (np_acct_job_end(&diagnosis->acct, diagnosis->job) -
 			 diagnosis->job->start) /
 			60;
@@ -1679,11 +1681,6 @@ static void add_neighbour_bars(struct np_figure *figure,
 			   diagnosis->n_neighbours :
 			   MAX_ROWS;
 
-	if (!panel)
-		return;
-	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR,
-			   "Minutes since its start");
-	np_figure_set_axis(figure, &panel->y, NP_AXIS_NAMES, "Job");
 	panel->x.lo = 0;
 	panel->x.hi = length;
 	shape = np_figure_add_shape(figure, panel, NP_SHAPE_SPANS, 0,
@@ -1720,17 +1717,15 @@ static void add_neighbour_bars(struct np_figure *figure,
 	}
 }
 
-/* A panel over the time of the job; NULL: out of memory. */
+/* A panel over the time of the job. */
 static struct np_panel *time_panel(struct np_figure *figure, const char *title,
 				   const char *axis)
 {
-	struct np_panel *panel = np_figure_add_panel(figure, title);
+	struct np_panel *panel = cli_figure_add_panel(figure, title,
+						      NP_AXIS_LINEAR,
+						      "Minutes since its start",
+						      NP_AXIS_LINEAR, axis);
 
-	if (!panel)
-		return NULL;
-	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR,
-			   "Minutes since its start");
-	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR, axis);
 	panel->y.lo = 0;
 	return panel;
 }
@@ -1739,12 +1734,10 @@ static struct np_panel *time_panel(struct np_figure *figure, const char *title,
 struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis)
 {
 	const struct cli_timeline *timeline = &diagnosis->timeline;
-	struct np_figure *figure = np_figure_new(
+	struct np_figure *figure = cli_figure_new(
 		cli_text("Job %s and its neighbours", job_id(diagnosis->job)));
 	struct np_panel *panel;
 
-	if (!figure)
-		return NULL;
 	figure->date = np_acct_job_end(&diagnosis->acct, diagnosis->job);
 	if (timeline->has_metrics) {
 		panel = time_panel(figure,

@@ -58,6 +58,29 @@ int cli_write_in_place(const char *path, const char *text, const char *trailer,
 		    0;
 }
 
+struct np_figure *cli_figure_new(const char *title)
+{
+	struct np_figure *figure = np_figure_new(title);
+
+	if (!figure)
+		cli_no_memory();
+	return figure;
+}
+
+struct np_panel *
+cli_figure_add_panel(struct np_figure *figure, const char *title,
+		     enum np_axis_kind x_kind, const char *x_label,
+		     enum np_axis_kind y_kind, const char *y_label)
+{
+	struct np_panel *panel = np_figure_add_panel(figure, title);
+
+	if (!panel)
+		cli_no_memory();
+	np_figure_set_axis(figure, &panel->x, x_kind, x_label);
+	np_figure_set_axis(figure, &panel->y, y_kind, y_label);
+	return panel;
+}
+
 int cli_figure_save_and_free(struct np_figure *figure, const char *path)
 {
 	struct np_err err = NP_ERR_INIT;

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "np_err.h"
+#include "np_figure.h"
 
 /*
  * Replace a file atomically: temporary file, fsync, rename, fsync of the
@@ -22,7 +23,15 @@ int cli_replace_file(const char *path, const char *text, mode_t mode,
 int cli_write_in_place(const char *path, const char *text, const char *trailer,
 		       struct np_err *err);
 
-struct np_figure;
+/*
+ * As np_figure_new(); and as np_figure_add_panel(), with the kinds and labels of
+ * its axes. The command ends with an error if memory runs out.
+ */
+struct np_figure *cli_figure_new(const char *title);
+struct np_panel *
+cli_figure_add_panel(struct np_figure *figure, const char *title,
+		     enum np_axis_kind x_kind, const char *x_label,
+		     enum np_axis_kind y_kind, const char *y_label);
 
 /*
  * Write a figure to a file, atomically, and free the figure. The suffix of

@@ -7,7 +7,7 @@
  *
  * When memory runs out, functions of np_figure.h return NULL, and all of them
  * accept NULL. The figure is marked as failed, and saving it reports the
- * error, so this file checks for NULL only before it dereferences a panel.
+ * error, so this file does not check for NULL.
  */
 #include "cli_plot.h"
 
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli_output.h"
 #include "cli_text.h"
 #include "np_queue.h"
 
@@ -98,13 +99,10 @@ static const char *add_latency_panel(struct np_figure *figure,
 			"no latencies; to measure them: sbatch --netprofile=%s "
 			"job.sh, on two or more nodes of one leaf switch",
 			profile->runs->app);
-	panel = np_figure_add_panel(figure, "Latency of probes");
-	if (!panel)
-		return NULL;
-	np_figure_set_axis(figure, &panel->x, NP_AXIS_SECONDS,
-			   "Latency, half a round trip");
-	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR,
-			   "Share of probes (%)");
+	panel = cli_figure_add_panel(figure, "Latency of probes",
+				     NP_AXIS_SECONDS,
+				     "Latency, half a round trip",
+				     NP_AXIS_LINEAR, "Share of probes (%)");
 	panel->y.lo = 0;
 	find_used_bins(profile, &first_bin, &last_bin);
 	if (profile->idle.hist && !profile->is_idle)
@@ -233,16 +231,13 @@ static const char *add_curve_panel(struct np_figure *figure,
 				profile->n_curve ? "measured under only one" :
 						   "not measured under",
 				profile->runs->app);
-	panel = np_figure_add_panel(figure, "Slowdown under synthetic load");
-	if (!panel)
-		return NULL;
-	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
+	panel = cli_figure_add_panel(
+		figure, "Slowdown under synthetic load", NP_AXIS_NAMES,
+		fabric ? "Load level (utilisation unknown)" :
+			 "Load level (this fabric is not calibrated)",
+		NP_AXIS_LINEAR, "Slowdown (%)");
 	if (fabric && add_points_over_utilisation(figure, panel, calibrated))
 		return NULL;
-	np_figure_set_axis(
-		figure, &panel->x, NP_AXIS_NAMES,
-		fabric ? "Load level (utilisation unknown)" :
-			 "Load level (this fabric is not calibrated)");
 	add_points(figure, panel, profile, false);
 	return NULL;
 }
@@ -356,20 +351,17 @@ static const char *add_time_panel(struct np_figure *figure,
 				profile->runs->app);
 	has_idle = profile->idle.n_runs &&
 		   !np_queue_service(&idle_moments, &idle);
-	panel = np_figure_add_panel(
-		figure, has_idle ? "Estimated utilisation over time" :
-				   "Latency over time");
-	if (panel) {
-		np_figure_set_axis(
-			figure, &panel->x, NP_AXIS_LINEAR,
-			"Time since the start of the longest run (s)");
-		np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR,
-				   has_idle ? "Estimated utilisation (%)" :
-					      "Mean latency (\302\265s)");
-		panel->y.lo = 0;
-		panel->y.hi = has_idle ? 100 : NAN;
-		add_windows(figure, panel, series, has_idle ? &idle : NULL);
-	}
+	panel = cli_figure_add_panel(
+		figure,
+		has_idle ? "Estimated utilisation over time" :
+			   "Latency over time",
+		NP_AXIS_LINEAR, "Time since the start of the longest run (s)",
+		NP_AXIS_LINEAR,
+		has_idle ? "Estimated utilisation (%)" :
+			   "Mean latency (\302\265s)");
+	panel->y.lo = 0;
+	panel->y.hi = has_idle ? 100 : NAN;
+	add_windows(figure, panel, series, has_idle ? &idle : NULL);
 	free(series);
 	return NULL;
 }

@@ -289,15 +289,12 @@ static const char *format_cell(const struct cli_matrix *matrix, size_t i)
 
 static int save_plot(const struct cli_matrix *matrix, const char *path)
 {
-	struct np_figure *figure = np_figure_new("Slowdown of each pair");
-	struct np_panel *panel = figure ? np_figure_add_panel(figure, "") :
-					  NULL;
+	struct np_figure *figure = cli_figure_new("Slowdown of each pair");
+	struct np_panel *panel = cli_figure_add_panel(figure, "", NP_AXIS_NAMES,
+						      "slows it", NP_AXIS_NAMES,
+						      "is slowed");
 	struct np_shape *shape;
 
-	if (!panel)
-		return cli_figure_save_and_free(figure, path);
-	np_figure_set_axis(figure, &panel->x, NP_AXIS_NAMES, "slows it");
-	np_figure_set_axis(figure, &panel->y, NP_AXIS_NAMES, "is slowed");
 	for (size_t i = 0; i < matrix->n; i++) {
 		np_figure_add_name(figure, &panel->x,
 				   cli_matrix_name(matrix, i));

@@ -189,9 +189,8 @@ static int plot(const struct cli_options *options, bool ascii, unsigned parts,
 		const struct np_run_summary *profile,
 		const struct cli_known *known)
 {
-	struct np_figure *figure = np_figure_new(profile->runs->app);
-	int rc = figure ? add_parts(figure, parts, profile, known) :
-			  cli_fail("out of memory");
+	struct np_figure *figure = cli_figure_new(profile->runs->app);
+	int rc = add_parts(figure, parts, profile, known);
 
 	if (rc < 0 && options->output)
 		return cli_figure_save_and_free(figure, options->output);

@@ -223,8 +223,7 @@ static void put_figure(FILE *f, struct np_figure *figure, const char *label,
 	char *svg = NULL;
 	size_t len;
 
-	if (figure &&
-	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
+	if (!np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
 		put_svg(f, svg, label, number);
 	free(svg);
 	np_figure_free(figure);
@@ -995,7 +994,7 @@ static void put_pairs(FILE *f, const char *label,
 	char line[1024] = "";
 
 	for (size_t i = 0; i < list->n; i++)
-		cli_appendf(line, sizeof(line), "%s%s", i ? ", " : "",
+		cli_appendf(line, sizeof(line), "%s%s", *line ? ", " : "",
 			    cli_pair_text(&list->pair[i], self, NP_APP_MAX));
 	put_labelled(f, label, "%s", line);
 }
@@ -1047,11 +1046,10 @@ static void put_curve(FILE *f, const struct report *report, size_t number)
 {
 	const struct report_app *app = &report->app[number];
 	const struct cli_known *known = &report->known;
-	struct np_figure *figure = np_figure_new("");
+	struct np_figure *figure = cli_figure_new("");
 	char label[NAME_MAX + 64];
 
-	if (figure &&
-	    cli_plot_add(figure, CLI_PLOT_CURVE, &app->profile,
+	if (cli_plot_add(figure, CLI_PLOT_CURVE, &app->profile,
 			 &app->known->summary,
 			 known->calibrated ? known->cal.fabric : NULL)) {
 		np_figure_free(figure);

@@ -2650,7 +2650,7 @@ static void print_profiling(const struct sim *sim)
 	few = n < N_SHOWN ? n : N_SHOWN;
 	for (size_t i = 0; i < few; i++) {
 		sum += all[i].node_sec / sim->all_node_sec;
-		cli_appendf(line, sizeof(line), "%s%s", i ? ", " : "",
+		cli_appendf(line, sizeof(line), "%s%s", *line ? ", " : "",
 			    np_queue_text(&sim->log, all[i].text, name,
 					  sizeof(name)));
 	}
@@ -2862,18 +2862,15 @@ static int plot(const struct sim *sim, const char *path)
 	static const char *const axis[] = { "Node-hours saved (%)",
 					    "Change of the wait (%)" };
 	struct np_figure *figure =
-		np_figure_new("What each policy would have done");
+		cli_figure_new("What each policy would have done");
 
-	for (unsigned k = 0; figure && k < NP_ARRAY_SIZE(title); k++) {
-		struct np_panel *panel = np_figure_add_panel(figure, title[k]);
-		struct np_shape *shape;
+	for (unsigned k = 0; k < NP_ARRAY_SIZE(title); k++) {
+		struct np_panel *panel =
+			cli_figure_add_panel(figure, title[k], NP_AXIS_NAMES,
+					     "Policy", NP_AXIS_LINEAR, axis[k]);
+		struct np_shape *shape = np_figure_add_shape(
+			figure, panel, NP_SHAPE_POINTS, k, NULL);
 
-		if (!panel)
-			break;
-		np_figure_set_axis(figure, &panel->x, NP_AXIS_NAMES, "Policy");
-		np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR, axis[k]);
-		shape = np_figure_add_shape(figure, panel, NP_SHAPE_POINTS, k,
-					    NULL);
 		for (size_t i = 1; i < sim->n_policies; i++) {
 			const struct policy *policy = &sim->policy[i];
 			const struct estimate *change =
@@ -2886,16 +2883,13 @@ static int plot(const struct sim *sim, const char *path)
 					    100 * change->high);
 		}
 	}
-	if (figure)
-		np_figure_set_caption(figure,
-				      "Compared with %s; %zu jobs from %s on "
-				      "%s; %zu seed%s; 95 %% intervals over "
-				      "weeks and seeds. Predictions: %s.",
-				      sim->policy[0].name, sim->log.n,
-				      sim->source, sim->cluster_text,
-				      sim->seeds_done,
-				      cli_plural_s(sim->seeds_done),
-				      sim->models_text);
+	np_figure_set_caption(figure,
+			      "Compared with %s; %zu jobs from %s on "
+			      "%s; %zu seed%s; 95 %% intervals over "
+			      "weeks and seeds. Predictions: %s.",
+			      sim->policy[0].name, sim->log.n, sim->source,
+			      sim->cluster_text, sim->seeds_done,
+			      cli_plural_s(sim->seeds_done), sim->models_text);
 	return cli_figure_save_and_free(figure, path);
 }
 

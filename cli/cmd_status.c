@@ -400,20 +400,14 @@ static int print_data(const struct status *status, enum cli_format format)
 
 /* ---- plot ---- */
 
-/*
- * Add a panel with a row for each of the first n leaf switches. Returns NULL
- * when out of memory, which is reported when the figure is saved.
- */
+/* Add a panel with a row for each of the first n leaf switches. */
 static struct np_panel *add_panel(struct np_figure *figure, const char *title,
 				  const char *x_label,
 				  const struct status *status, size_t n)
 {
-	struct np_panel *panel = np_figure_add_panel(figure, title);
+	struct np_panel *panel = cli_figure_add_panel(
+		figure, title, NP_AXIS_LINEAR, x_label, NP_AXIS_NAMES, "");
 
-	if (!panel)
-		return NULL;
-	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR, x_label);
-	np_figure_set_axis(figure, &panel->y, NP_AXIS_NAMES, "");
 	panel->x.lo = 0;
 	for (size_t i = 0; i < n; i++)
 		np_figure_add_name(figure, &panel->y,
@@ -474,8 +468,7 @@ static void add_worst_slowdown_panel(struct np_figure *figure,
 		np_figure_add_datum(figure, shape, NAN, (double)i, 0,
 				    100 * status->leaf[i]->worst_slowdown);
 	}
-	if (panel)
-		panel->x.hi = 110 * largest;
+	panel->x.hi = 110 * largest;
 }
 
 /*
@@ -490,10 +483,8 @@ static int save_plot(const struct status *status, const char *path)
 
 	if (!n)
 		return cli_fail("the last decision contains no leaf switches");
-	figure = np_figure_new(
+	figure = cli_figure_new(
 		*status->state->cluster ? status->state->cluster : "cluster");
-	if (!figure)
-		return cli_figure_save_and_free(figure, path);
 	add_nodes_panel(figure, status, shown);
 	add_worst_slowdown_panel(figure, status, shown);
 	np_figure_set_caption(

@@ -781,16 +781,11 @@ static void draw_points(struct np_figure *figure, struct np_panel *panel,
 static int plot_pairs(const struct validate_ctx *ctx, const char *path)
 {
 	struct np_figure *figure =
-		np_figure_new("Predicted over measured slowdown");
-	struct np_panel *panel = figure ? np_figure_add_panel(figure, "") :
-					  NULL;
+		cli_figure_new("Predicted over measured slowdown");
+	struct np_panel *panel = cli_figure_add_panel(
+		figure, "", NP_AXIS_LINEAR, "Measured slowdown (%)",
+		NP_AXIS_LINEAR, "Predicted slowdown (%)");
 
-	if (!panel)
-		return cli_figure_save_and_free(figure, path);
-	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR,
-			   "Measured slowdown (%)");
-	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR,
-			   "Predicted slowdown (%)");
 	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
 		if (is_compared(ctx, pair))
 			draw_interval(figure, panel, measured(ctx, pair),
