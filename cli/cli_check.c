@@ -83,7 +83,6 @@ const char *cli_result_name(enum cli_result result)
 struct rail {
 	const char *name, *nic;
 	double link; /* bytes/s of the adapter; 0: this host does not have it */
-	bool calibrated; /* it has a calibration of its own */
 };
 
 /* List the rails, each with its first adapter. Returns their number. */
@@ -1046,24 +1045,24 @@ static void check_rail_calibrations(struct cli_check *c, struct np_store *store,
 	for (size_t i = 0; i < n_rails; i++) {
 		const struct np_fabric_of fabric = { .rail = rail[i].name };
 		struct np_calibration own;
+		bool calibrated = false;
 
 		differ |= are_rails_different(&rail[i], &rail[0]);
 		append_rail(&rail[i], all_rails, sizeof(all_rails));
-		if (np_fabric_store_load_of(store, cluster, NULL, &fabric, &own,
-					    NULL))
-			continue;
-		rail[i].calibrated = own.rail &&
+		if (!np_fabric_store_load_of(store, cluster, NULL, &fabric,
+					     &own, NULL)) {
+			calibrated = own.rail &&
 				     !strcmp(own.rail, rail[i].name);
-		if (rail[i].calibrated && strcmp(own.path, newest->path))
-			check_levels(c, &own);
-		np_calibration_free(&own);
-	}
-	for (size_t i = 0; i < n_rails; i++)
-		if (!rail[i].calibrated) {
-			first = first ? first : &rail[i];
-			cli_appendf(uncalibrated, sizeof(uncalibrated), "%s%s",
-				    *uncalibrated ? ", " : "", rail[i].name);
+			if (calibrated && strcmp(own.path, newest->path))
+				check_levels(c, &own);
+			np_calibration_free(&own);
 		}
+		if (calibrated)
+			continue;
+		first = first ? first : &rail[i];
+		cli_appendf(uncalibrated, sizeof(uncalibrated), "%s%s",
+			    *uncalibrated ? ", " : "", rail[i].name);
+	}
 	if (differ && first) {
 		warning(c, "calibration",
 			"the rails of the nodes differ: %s; no calibration of "

@@ -753,18 +753,14 @@ static const char *describe_unknown(const struct np_run_summary *profile)
 /* Sentence 0: how the application uses the network. */
 static const char *describe_use(const struct np_run_summary *profile)
 {
-	static const char *const words[] = {
-		[NP_USE_LIGHT] = "uses the network lightly",
-		[NP_USE_MODERATE] = "uses the network moderately",
-		[NP_USE_HEAVY] = "uses the network heavily",
-		[NP_USE_SATURATED] = "saturates the network",
+	static const char *const words[][2] = {
+		[NP_USE_LIGHT] = { "use", " lightly" },
+		[NP_USE_MODERATE] = { "use", " moderately" },
+		[NP_USE_HEAVY] = { "use", " heavily" },
+		[NP_USE_SATURATED] = { "saturate", "" },
 	};
-	static const char *const guesses[] = {
-		[NP_USE_LIGHT] = "seems to use the network lightly",
-		[NP_USE_MODERATE] = "seems to use the network moderately",
-		[NP_USE_HEAVY] = "seems to use the network heavily",
-		[NP_USE_SATURATED] = "seems to saturate the network",
-	};
+	const char *const *word = words[profile->verdict.use];
+	bool guess = profile->verdict.guess;
 
 	/* The idle runs themselves were disturbed. */
 	if (profile->is_idle && profile->verdict.doubt == NP_DOUBT_BASELINE)
@@ -776,10 +772,9 @@ static const char *describe_use(const struct np_run_summary *profile)
 	if (profile->is_idle)
 		return "idle is the network at rest, the baseline of all other "
 		       "profiles.";
-	return cli_text("%s %s%s.", profile->runs->app,
-			(profile->verdict.guess ? guesses :
-						  words)[profile->verdict.use],
-			phases_text(profile));
+	return cli_text("%s %s%s%s the network%s%s.", profile->runs->app,
+			guess ? "seems to " : "", word[0], guess ? "" : "s",
+			word[1], phases_text(profile));
 }
 
 /* Sentence 1: what makes the verdict less certain. */

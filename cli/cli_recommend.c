@@ -72,17 +72,8 @@ void cli_pair_predict(struct np_predictor *predictor,
 /* Whether a doubt is about the idle baseline, not the program's own data. */
 static bool is_about_baseline(enum np_doubt doubt)
 {
-	switch (doubt) {
-	case NP_DOUBT_BASELINE:
-	case NP_DOUBT_SILENT:
-	case NP_DOUBT_FULL:
-		return true;
-	case NP_DOUBT_NONE:
-	case NP_DOUBT_PROBES:
-	case NP_DOUBT_TRAFFIC:
-		break;
-	}
-	return false;
+	return doubt == NP_DOUBT_BASELINE || doubt == NP_DOUBT_SILENT ||
+	       doubt == NP_DOUBT_FULL;
 }
 
 /*

@@ -1266,16 +1266,6 @@ static void summarise_probes(void *arg, uint32_t job_id, double start,
 		out->n = 0;
 }
 
-/* Whether any of these runs belongs to the job. */
-static bool has_run_of_job(const struct explanation *found,
-			   const struct np_runs *runs)
-{
-	for (size_t i = 0; i < runs->n; i++)
-		if (is_of_job(found, runs->run[i]))
-			return true;
-	return false;
-}
-
 /*
  * Add the steps of the job that were recorded under this application. Profiles
  * that are missing or unreadable are treated as empty.
@@ -1283,17 +1273,18 @@ static bool has_run_of_job(const struct explanation *found,
 static void try_app(struct explanation *found, struct cli_store *store,
 		    enum np_store_owner owner, const char *app)
 {
+	size_t before = found->n_measured;
 	struct np_runs runs;
 
 	if (cli_runs_load_quiet(store, owner, found->uid, app, &runs))
 		return;
-	if (!has_run_of_job(found, &runs)) {
+	add_steps(found, &runs);
+	if (found->n_measured == before) {
 		np_runs_free(&runs);
 		return;
 	}
 	cli_array_grow(&found->runs, found->n_runs, sizeof(*found->runs));
 	found->runs[found->n_runs++] = runs;
-	add_steps(found, &runs);
 }
 
 /* Find the records of the job among those of a user. */

@@ -1344,16 +1344,6 @@ static int load_apps(struct report *report, const struct cli_options *options)
 
 /* ---- the command ---- */
 
-/* Say in words whose applications the page is about. */
-static void set_owner(struct report *report, const struct cli_options *options)
-{
-	if (options->published)
-		strcpy(report->owner, "published applications");
-	else
-		snprintf(report->owner, sizeof(report->owner),
-			 "applications of %s", cli_user(options->uid));
-}
-
 /* Free what the report owns. */
 static void free_report(struct report *report)
 {
@@ -1380,7 +1370,10 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_usage(self, "report needs an output file: -o FILE");
 	if (rc >= 0)
 		return rc;
-	set_owner(&report, &options);
+	snprintf(report.owner, sizeof(report.owner), "%s%s",
+		 options.published ? "published applications" :
+				     "applications of ",
+		 options.published ? "" : cli_user(options.uid));
 	rc = load_accounting(&report, self, &opt);
 	if (rc < 0)
 		rc = load_simulation(&report, opt.simulate);

@@ -303,6 +303,15 @@ static size_t position_of(const struct pairs *pairs, size_t app)
 	return app ? i + 1 : 0;
 }
 
+/* Return the index of an application from <= i < to; to: it is not there. */
+static size_t find_app(const struct cli_known *known, size_t from, size_t to,
+		       const char *app)
+{
+	while (from < to && strcmp(known->app[from]->runs.app, app))
+		from++;
+	return from;
+}
+
 /*
  * Return the index of the application at a position, which is added if it is
  * not known yet. Sets from->bad on failure.
@@ -310,15 +319,14 @@ static size_t position_of(const struct pairs *pairs, size_t app)
 static size_t app_at(struct pairs *pairs, struct np_pack *from, size_t position)
 {
 	struct cli_known *known = &pairs->known;
+	size_t i;
 
 	if (!position)
 		return 0;
-	for (size_t i = 1; i < known->n; i++)
-		if (!strcmp(known->app[i]->runs.app,
-			    pairs->candidate[position - 1].name))
-			return i;
-	from->bad |= !add_candidate(pairs, position - 1);
-	return from->bad ? 0 : known->n - 1;
+	i = find_app(known, 1, known->n, pairs->candidate[position - 1].name);
+	if (i == known->n)
+		from->bad |= !add_candidate(pairs, position - 1);
+	return from->bad ? 0 : i;
 }
 
 /* Pack an application, as its position. Returns its index. */
@@ -505,22 +513,14 @@ static void run_pass(struct pairs *pairs, bool intervals,
 	np_predictor_free(models);
 }
 
-/* Is the application one of the first n known ones? */
-static bool is_among(const struct cli_known *known, size_t n, const char *app)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(known->app[i]->runs.app, app))
-			return true;
-	return false;
-}
-
 /* Add every candidate that is not known yet. */
 static void add_candidates(struct pairs *pairs)
 {
 	size_t n = pairs->known.n;
 
 	for (size_t i = 0; i < pairs->n_candidates; i++)
-		if (!is_among(&pairs->known, n, pairs->candidate[i].name))
+		if (find_app(&pairs->known, 0, n, pairs->candidate[i].name) ==
+		    n)
 			add_candidate(pairs, i);
 }
 
@@ -613,11 +613,11 @@ static void print_hist_row(FILE *f, const struct np_run_summary *profile,
 		       cli_text("%s%s", first ? "below " : "from ",
 				cli_sec(np_hist_edge(first ? to : from))),
 		       16);
-	print_hist_cell(row, &profile->latency, first ? 0 : from,
-			last ? NP_HIST_BINS : to);
+	from = first ? 0 : from;
+	to = last ? NP_HIST_BINS : to;
+	print_hist_cell(row, &profile->latency, from, to);
 	if (profile->idle.n_runs)
-		print_hist_cell(row, &profile->idle, first ? 0 : from,
-				last ? NP_HIST_BINS : to);
+		print_hist_cell(row, &profile->idle, from, to);
 	cli_stream_close(row, &line);
 	while (len && line[len - 1] == ' ') /* padding of the last bar */
 		line[--len] = '\0';

@@ -1111,15 +1111,6 @@ static bool is_known(const struct np_index *known, const char *name)
 	return np_index_find(known, name, strlen(name)) != NP_NO_INDEX;
 }
 
-static bool knows_any(const struct np_index *known,
-		      const struct cli_places *places)
-{
-	for (size_t i = 0; i < places->n; i++)
-		if (is_known(known, places->place[i].node))
-			return true;
-	return false;
-}
-
 /*
  * Remove the hosts that are not nodes of Slurm, such as file servers on the same
  * network. If none is a node of Slurm, nodes have other names in Slurm, and no
@@ -1130,15 +1121,13 @@ static void remove_others(struct cli_places *places, size_t *n,
 			  char one[MAX_NAME])
 {
 	struct np_index known = { .n = 0 };
-	size_t kept = 0;
+	size_t n_known = 0, kept = 0;
 
 	*n = 0;
 	read_nodes(&known);
-	if (!knows_any(&known, places)) {
-		np_index_free(&known);
-		return;
-	}
-	for (size_t i = 0; i < places->n; i++) {
+	for (size_t i = 0; i < places->n; i++)
+		n_known += is_known(&known, places->place[i].node);
+	for (size_t i = 0; n_known && i < places->n; i++) {
 		struct cli_place *place = &places->place[i];
 
 		if (is_known(&known, place->node)) {
@@ -1150,7 +1139,7 @@ static void remove_others(struct cli_places *places, size_t *n,
 		free(place->node);
 		free(place->adapter);
 	}
-	places->n = kept;
+	places->n -= *n;
 	np_index_free(&known);
 }
 
