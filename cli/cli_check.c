@@ -463,7 +463,9 @@ struct stack {
 	char unsent[PATH_MAX]; /* its include, if that is not sent to nodes */
 	bool required;
 	bool carriage_return; /* a relevant line ends with one */
-	bool has_snippet;     /* the snippet of our packages is included */
+	/* The snippet of our packages is included: a missing line belongs in
+	   that file. */
+	bool has_snippet;
 };
 
 /*
@@ -474,17 +476,6 @@ static bool is_sent_to_nodes(const struct stack *stack,
 			     const struct np_slurm_stack_line *include)
 {
 	return stack->sends_includes && !strpbrk(include->word, "/*?[");
-}
-
-/*
- * Record whether the snippet of our packages is included, because a missing
- * line then belongs in that file.
- */
-static void record_include(struct stack *stack,
-			   const struct np_slurm_stack_line *line)
-{
-	if (line->pattern && !fnmatch(line->pattern, SNIPPET, FNM_PATHNAME))
-		stack->has_snippet = true;
 }
 
 /* Whether a plugin exists; without a directory, look in PluginDir. */
@@ -530,7 +521,9 @@ static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 	(void)err;
 	if (line->kind == NP_SLURM_INCLUDE) {
 		stack->carriage_return |= strchr(line->word, '\r') != NULL;
-		record_include(stack, line);
+		if (line->pattern &&
+		    !fnmatch(line->pattern, SNIPPET, FNM_PATHNAME))
+			stack->has_snippet = true;
 		return 0;
 	}
 	if (!*stack->loaded_at &&
@@ -557,13 +550,6 @@ static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 			snprintf(stack->unsent, sizeof(stack->unsent), "%s",
 				 include->word);
 	return 0;
-}
-
-/* Whether slurmctld sends its configuration files to the nodes. */
-static bool is_configless(const struct cli_slurm *slurm)
-{
-	/* slurmctld searches for it in the same way. */
-	return strcasestr(slurm->parameters, "enable_configless");
 }
 
 /* Report problems with the line that loads the plugin. */
@@ -597,7 +583,9 @@ static void check_loaded(struct cli_check *c, const struct stack *stack)
 		remedy(c, "move the line of " SPANK " (%s) before it",
 		       stack->loaded_at);
 	}
-	if (*stack->unsent && is_configless(&c->slurm)) {
+	/* slurmctld searches for the parameter in the same way. */
+	if (*stack->unsent &&
+	    strcasestr(c->slurm.parameters, "enable_configless")) {
 		warning(c, "plugstack.conf",
 			"nodes that get it from slurmctld "
 			"(enable_configless) do not get what it includes "

@@ -55,13 +55,6 @@ void cli_gauge_put_two(FILE *out, const char *name, const char *const label[2],
 	print_value(out, number);
 }
 
-void cli_gauge_put(FILE *out, const char *name, const char *label,
-		   const char *value, double number)
-{
-	cli_gauge_put_two(out, name, (const char *[]){ label, NULL },
-			  (const char *[]){ value, NULL }, number);
-}
-
 void cli_gauge_single(FILE *out, const char *name, const char *help,
 		      double number)
 {

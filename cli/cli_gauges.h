@@ -17,8 +17,6 @@ void cli_gauge_begin(FILE *out, const char *name, const char *help);
 /*
  * Print a gauge of that family, with one label or two; label[1] may be NULL.
  */
-void cli_gauge_put(FILE *out, const char *name, const char *label,
-		   const char *value, double number);
 void cli_gauge_put_two(FILE *out, const char *name, const char *const label[2],
 		       const char *const value[2], double number);
 

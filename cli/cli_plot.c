@@ -273,16 +273,6 @@ find_longest_series(const struct np_run_summary *profile)
 	return longest;
 }
 
-/* Estimate the utilisation at a mean latency. Returns NaN if it is unknown. */
-static double estimate_utilisation(const struct np_service *service,
-				   double latency_sec)
-{
-	double utilisation = NAN;
-
-	np_queue_utilisation(service, latency_sec, &utilisation, NULL);
-	return utilisation;
-}
-
 /*
  * What to draw for merged windows: the estimated utilisation in percent or, if
  * idle_service is NULL because there is no idle baseline, the mean latency in
@@ -291,11 +281,14 @@ static double estimate_utilisation(const struct np_service *service,
 static double window_value(const struct np_moments *moments,
 			   const struct np_service *idle_service)
 {
+	double utilisation = NAN;
+
 	if (!moments->n)
 		return NAN;
 	if (!idle_service)
 		return moments->mean * 1e6;
-	return 100 * estimate_utilisation(idle_service, moments->mean);
+	np_queue_utilisation(idle_service, moments->mean, &utilisation, NULL);
+	return 100 * utilisation;
 }
 
 /*

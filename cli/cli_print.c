@@ -123,18 +123,11 @@ static void print_value(json_object *value, const char *members, char separator,
 	}
 }
 
-/* Print the number of members of a list; nothing for other values. */
-static void print_length(json_object *value, FILE *out)
-{
-	if (json_object_is_type(value, json_type_array))
-		fprintf(out, "%zu", json_object_array_length(value));
-}
-
 /* Print one field of a table; its description ends at "|". */
 static void print_field(const struct record *record, const char *field,
 			const struct out *out)
 {
-	bool count = *field == '#'; /* print the number of elements */
+	bool count = *field == '#'; /* print the number of elements of a list */
 	json_object *value;
 	size_t len;
 
@@ -153,9 +146,9 @@ static void print_field(const struct record *record, const char *field,
 		return;
 	}
 	value = len ? find_value(record->value, field, len) : NULL;
-	if (count)
-		print_length(value, out->file);
-	else
+	if (count && json_object_is_type(value, json_type_array))
+		fprintf(out->file, "%zu", json_object_array_length(value));
+	else if (!count)
 		print_value(value, field + len, ',', out);
 }
 

@@ -233,12 +233,6 @@ void cli_slurm_installed(struct cli_slurm *s)
 	}
 }
 
-/* Cut "slurm(64030)" to "slurm". */
-static void cut_id(char *user)
-{
-	user[strcspn(user, "(")] = '\0';
-}
-
 /* The settings that are used, by their names in slurm.conf. */
 static const struct setting {
 	const char *key;
@@ -268,8 +262,8 @@ static void clean_up(struct cli_slurm *s)
 		if (!strcmp(value, "(null)"))
 			*value = '\0';
 	}
-	cut_id(s->user);
-	for (char *c = s->cluster; *c; c++) /* as slurmctld does */
+	s->user[strcspn(s->user, "(")] = '\0'; /* "slurm(64030)" */
+	for (char *c = s->cluster; *c; c++)    /* as slurmctld does */
 		*c = (char)tolower((unsigned char)*c);
 }
 

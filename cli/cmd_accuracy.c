@@ -531,15 +531,6 @@ static void put_case(json_object *list, const struct selected_case *selected,
 	cli_put_text(object, "flags", cli_flag_names(prediction->flags));
 }
 
-static void put_cases(json_object *in, const struct accuracy_file *file)
-{
-	json_object *all = cli_put_array(in, "predictions");
-
-	for (size_t r = 0; r < file->n_runs; r++)
-		for (size_t i = 0; i < file->n_selected; i++)
-			put_case(all, &file->selected[i], &file->run[r]);
-}
-
 #define SCORE \
 	"model|cases|mean_error_points|median_error_points|" \
 	"max_error_points|bias_points|within_10_points|beyond_20_points|" \
@@ -568,7 +559,7 @@ static int print_data(const struct accuracy_file *file, size_t n,
 		      const struct accuracy_opt *opt, enum cli_format format)
 {
 	json_object *root = json_object_new_object();
-	json_object *files = cli_put_array(root, "files");
+	json_object *files = cli_put_array(root, "files"), *list;
 
 	for (size_t i = 0; i < n; i++) {
 		json_object *object = cli_append_object(files);
@@ -576,8 +567,13 @@ static int print_data(const struct accuracy_file *file, size_t n,
 		cli_put_text(object, "file", file[i].path);
 		for (size_t k = 0; k < file[i].n_parts; k++)
 			put_part(object, &file[i].part[k]);
-		if (opt->cases)
-			put_cases(object, &file[i]);
+		if (!opt->cases)
+			continue;
+		list = cli_put_array(object, "predictions");
+		for (size_t r = 0; r < file[i].n_runs; r++)
+			for (size_t k = 0; k < file[i].n_selected; k++)
+				put_case(list, &file[i].selected[k],
+					 &file[i].run[r]);
 	}
 	return cli_print_output(format, "accuracy", root,
 				opt->cases ? &of_cases : &of_models);
@@ -702,14 +698,6 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
-/* Add all models but "zero"; those that need traces only with --traces. */
-static void add_all_models(struct accuracy_opt *opt)
-{
-	for (size_t i = 1; i < np_n_models; i++)
-		if (opt->traces || !(np_models[i].required & NP_DATA_TRACE))
-			opt->model[opt->n_models++] = &np_models[i];
-}
-
 static bool needs_traces(const struct accuracy_opt *opt)
 {
 	for (size_t i = 0; i < opt->n_models; i++)
@@ -734,8 +722,11 @@ static int parse_options(const struct cli_cmd *self, int argc, char **argv,
 	if (opt->n_models == 1 && opt->predictions)
 		opt->model[opt->n_models++] =
 			np_model_find(NP_MODEL_DEFAULT, NULL);
-	else if (opt->n_models == 1)
-		add_all_models(opt);
+	else if (opt->n_models == 1) /* all, the first of which is "zero" */
+		for (size_t i = 1; i < np_n_models; i++)
+			if (opt->traces ||
+			    !(np_models[i].required & NP_DATA_TRACE))
+				opt->model[opt->n_models++] = &np_models[i];
 	if (isnan(opt->net.L_ns) != (opt->net.G_ns < 0))
 		return cli_usage(
 			self,

@@ -322,13 +322,6 @@ static int run_part(FILE *f, const struct part *p, double sec, char *buf,
 	return rc;
 }
 
-/* Make the scratch directory of the parts, and set $TMP. */
-static int make_scratch(char dir[32])
-{
-	strcpy(dir, "/tmp/netprof.XXXXXX");
-	return mkdtemp(dir) && !setenv("TMP", dir, 1) ? 0 : -errno;
-}
-
 static void remove_scratch(const char *dir)
 {
 	static const char *const file[] = { "calibration.json", "latencies" };
@@ -368,16 +361,15 @@ static int run_all(FILE *f, const char *path, double sec)
 /* sec: length of each measurement. Returns the exit status. */
 static int measure_fabric(const char *path, double sec)
 {
-	char dir[32];
+	char dir[] = "/tmp/netprof.XXXXXX"; /* of the parts, which have $TMP */
 	FILE *f;
 	int rc;
 
 	if (!getenv("SLURM_JOB_ID"))
 		return cli_fail("not inside an allocation; run: salloc -N8 "
 				"--exclusive netprof check --fabric=FILE");
-	rc = make_scratch(dir);
-	if (rc)
-		return cli_fail("/tmp: %s", strerror(-rc));
+	if (!mkdtemp(dir) || setenv("TMP", dir, 1))
+		return cli_fail("/tmp: %s", strerror(errno));
 	setenv("PAIRS", sec < BRIEF_SEC ? BRIEF_PAIRS : "", 1);
 	setenv("LEVELS", sec < BRIEF_SEC ? BRIEF_LEVELS : "", 1);
 	f = fopen(path, "we");

@@ -31,6 +31,7 @@
 /* Another job on its leaf switches. */
 struct neighbour {
 	uint32_t id, array, task; /* array 0: no array */
+	uid_t uid;		  /* only of a running job */
 	const char *app;	  /* borrowed; "": unknown */
 	char leaves[256];	  /* shared leaf switches */
 	double overlap_sec;	  /* only of a job that has ended */
@@ -120,6 +121,7 @@ static void add_running(struct explanation *found)
 			continue;
 		neighbour = add_neighbour(found, job->id);
 		neighbour->app = job->app;
+		neighbour->uid = job->uid;
 		neighbour->array = job->array;
 		neighbour->task = job->task;
 		strcpy(neighbour->leaves, leaves);
@@ -154,15 +156,6 @@ static int add_known(struct cli_known *known, struct cli_store *store,
 	return 0;
 }
 
-/* The owner of a job in the last decision, needed to find its profile. */
-static uid_t uid_of(const struct explanation *found, uint32_t id)
-{
-	for (size_t i = 0; i < found->state.n_jobs; i++)
-		if (found->state.job[i].id == id)
-			return found->state.job[i].uid;
-	return found->job->uid;
-}
-
 #define NO_PROFILE ((size_t)-1)
 
 /*
@@ -185,8 +178,8 @@ static int find_known(struct explanation *found, struct cli_store *store,
 
 		at[i] = NO_PROFILE;
 		if (*neighbour->app)
-			add_known(known, store, neighbour->app,
-				  uid_of(found, neighbour->id), &at[i]);
+			add_known(known, store, neighbour->app, neighbour->uid,
+				  &at[i]);
 	}
 	return 0;
 }
@@ -322,19 +315,6 @@ static void add_accounted(struct explanation *found)
 	}
 }
 
-/*
- * Add a leaf switch to a neighbour: a run record lists a neighbour once for each
- * shared leaf switch.
- */
-static void add_leaf(struct neighbour *neighbour,
-		     const struct np_neighbour *recorded)
-{
-	cli_appendf(neighbour->leaves, sizeof(neighbour->leaves), "%s%s",
-		    *neighbour->leaves ? "," : "", recorded->leaf);
-	neighbour->overlap_sec =
-		fmax(neighbour->overlap_sec, recorded->overlap_sec);
-}
-
 /* Add the neighbours that are only in the run records. */
 static void add_recorded(struct explanation *found)
 {
@@ -361,7 +341,13 @@ static void add_recorded(struct explanation *found)
 					add_neighbour(found, recorded->job_id);
 			if (recorded->job_id == record->job_id)
 				neighbour->app = "(own step)";
-			add_leaf(neighbour, recorded);
+			/* Listed once for each shared leaf switch. */
+			cli_appendf(neighbour->leaves,
+				    sizeof(neighbour->leaves), "%s%s",
+				    *neighbour->leaves ? "," : "",
+				    recorded->leaf);
+			neighbour->overlap_sec = fmax(neighbour->overlap_sec,
+						      recorded->overlap_sec);
 		}
 	}
 }

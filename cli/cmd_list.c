@@ -193,15 +193,6 @@ static void add_row(struct profiles *profiles, struct cli_store *store,
 		cli_fail("%s", err.text);
 }
 
-/* Make room for n more rows. */
-static void reserve_rows(struct profiles *profiles, size_t n)
-{
-	profiles->row = reallocarray(profiles->row, profiles->n + n + 1,
-				     sizeof(*profiles->row));
-	if (!profiles->row)
-		cli_no_memory();
-}
-
 /*
  * Append all profiles of one owner. If may_be_private is true, as for --all,
  * an unreadable directory is not an error.
@@ -226,7 +217,10 @@ static int add_owner(struct profiles *profiles, struct cli_store *store,
 		return CLI_DONE;
 	if (rc)
 		return cli_fail("%s", err.text);
-	reserve_rows(profiles, n);
+	profiles->row = reallocarray(profiles->row, profiles->n + n + 1,
+				     sizeof(*profiles->row));
+	if (!profiles->row)
+		cli_no_memory();
 	for (size_t i = 0; i < n; i++)
 		add_row(profiles, store, owner, uid, &apps[i], idle);
 	free(apps);

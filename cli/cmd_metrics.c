@@ -31,6 +31,14 @@ struct metrics {
 	size_t n_findings[N_RESULTS]; /* of netprof check, by result */
 };
 
+/* Print a gauge with one label. */
+static void put_gauge(FILE *out, const char *name, const char *label,
+		      const char *value, double number)
+{
+	cli_gauge_put_two(out, name, (const char *[]){ label, NULL },
+			  (const char *[]){ value, NULL }, number);
+}
+
 /* ---- placement ---- */
 
 static void put_snapshot(FILE *out, const struct metrics *metrics)
@@ -73,9 +81,9 @@ static void put_mode(FILE *out, const struct np_state *state)
 	cli_gauge_begin(out, "placement_mode",
 			"1 for the current mode of placement.");
 	for (enum np_mode m = NP_MODE_OFF; m <= NP_MODE_ENFORCE; m++)
-		cli_gauge_put(out, "placement_mode", "mode", np_mode_name(m),
-			      !strcmp(*state->mode ? state->mode : "off",
-				      np_mode_name(m)));
+		put_gauge(out, "placement_mode", "mode", np_mode_name(m),
+			  !strcmp(*state->mode ? state->mode : "off",
+				  np_mode_name(m)));
 }
 
 /* Pending jobs with this decision, applied or only advised. */
@@ -139,10 +147,10 @@ static void put_jobs(FILE *out, const struct np_state *state)
 	cli_gauge_begin(out, "placement_running_jobs",
 			"Running jobs that placement considers, by whether "
 			"they have a profile.");
-	cli_gauge_put(out, "placement_running_jobs", "known", "true",
-		      (double)running[true]);
-	cli_gauge_put(out, "placement_running_jobs", "known", "false",
-		      (double)running[false]);
+	put_gauge(out, "placement_running_jobs", "known", "true",
+		  (double)running[true]);
+	put_gauge(out, "placement_running_jobs", "known", "false",
+		  (double)running[false]);
 	cli_gauge_single(out, "placement_longest_hold_seconds",
 			 "Longest time for which placement has held a job that "
 			 "is still pending.",
@@ -215,8 +223,8 @@ static void put_leaves(FILE *out, const struct np_state *state)
 				leaf->n_known,
 			};
 
-			cli_gauge_put(out, gauges[i][0], "leaf", leaf->name,
-				      value[i]);
+			put_gauge(out, gauges[i][0], "leaf", leaf->name,
+				  value[i]);
 		}
 	}
 }
@@ -233,15 +241,15 @@ static void put_store(FILE *out, const struct metrics *metrics)
 	cli_gauge_begin(out, "store_users",
 			"Users with records in the store, by whether these can "
 			"be read.");
-	cli_gauge_put(out, "store_users", "readable", "true",
-		      (double)(metrics->n_users - metrics->n_unreadable));
-	cli_gauge_put(out, "store_users", "readable", "false",
-		      (double)metrics->n_unreadable);
+	put_gauge(out, "store_users", "readable", "true",
+		  (double)(metrics->n_users - metrics->n_unreadable));
+	put_gauge(out, "store_users", "readable", "false",
+		  (double)metrics->n_unreadable);
 	cli_gauge_begin(out, "check_findings", "Findings of netprof check.");
 	for (int i = 0; i < N_RESULTS; i++)
-		cli_gauge_put(out, "check_findings", "result",
-			      cli_result_name((enum cli_result)i),
-			      (double)metrics->n_findings[i]);
+		put_gauge(out, "check_findings", "result",
+			  cli_result_name((enum cli_result)i),
+			  (double)metrics->n_findings[i]);
 }
 
 /* Returns the exit status. */
@@ -253,7 +261,7 @@ static int print_metrics(const struct metrics *metrics, const char *output)
 
 	cli_gauge_begin(out, "build_info",
 			"1 for the installed version of netprof.");
-	cli_gauge_put(out, "build_info", "version", NP_VERSION, 1);
+	put_gauge(out, "build_info", "version", NP_VERSION, 1);
 	put_store(out, metrics);
 	cli_gauge_single(out, "placement_snapshot_readable",
 			 "1 if the last decision of placement could be read; "

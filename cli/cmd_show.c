@@ -918,14 +918,6 @@ static void print_ratio(FILE *f, double app, double idle)
 	cli_print_right(f, idle > 0 ? cli_text("%.1f", app / idle) : "-", 10);
 }
 
-/* Write "idle"; with the period, "idle, 20.0 ms", if that was different. */
-static const char *idle_label(const struct np_sample *idle)
-{
-	return idle->other_period ?
-		       cli_text("idle, %s", cli_sec(idle->period_sec)) :
-		       "idle";
-}
-
 /* Print the latencies of the application and of idle, and their ratio. */
 static void print_latency(FILE *f, const struct np_run_summary *profile)
 {
@@ -938,7 +930,13 @@ static void print_latency(FILE *f, const struct np_run_summary *profile)
 	/* If there is no idle baseline, the table has only one row. */
 	if (!idle->n_runs)
 		return;
-	print_latency_row(f, idle_label(idle), idle);
+	/* With the period, "idle, 20.0 ms", if that was different. */
+	print_latency_row(f,
+			  idle->other_period ?
+				  cli_text("idle, %s",
+					   cli_sec(idle->period_sec)) :
+				  "idle",
+			  idle);
 	fprintf(f, "%-28s", "ratio to idle");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
 		print_ratio(f, np_sample_quantile(app, quantiles[i]),

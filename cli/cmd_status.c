@@ -45,16 +45,6 @@ struct status {
 
 /* ---- text ---- */
 
-/* Print the mode, or a warning in red if placement does not act. */
-static void print_mode(const struct status *status)
-{
-	bool stale = cli_state_stale(status->state, status->now);
-
-	cli_printf(stale ? CLI_RED : CLI_BOLD, 0, "%s",
-		   cli_mode_text(status->state, status->now,
-				 status->placement_enabled));
-}
-
 /* Print when and where the last decision was made, and for how many jobs. */
 static void print_decision(const struct status *status)
 {
@@ -113,9 +103,13 @@ static int print_denied(const struct status *status)
 /* Print everything above the tables. Returns the approximate number of lines. */
 static int print_summary(const struct status *status)
 {
+	bool stale = cli_state_stale(status->state, status->now);
 	int lines = 4; /* mode: about two; Decided and Jobs: one each */
 
-	print_mode(status);
+	/* The mode, or a warning in red if placement does not act. */
+	cli_printf(stale ? CLI_RED : CLI_BOLD, 0, "%s",
+		   cli_mode_text(status->state, status->now,
+				 status->placement_enabled));
 	print_decision(status);
 	lines += print_and_count_lines("Fabric", status->state->fabric);
 	lines += print_and_count_lines("Trouble", status->state->trouble);

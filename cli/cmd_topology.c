@@ -593,7 +593,7 @@ int cli_places_measured(char *const node[], const double *sec, size_t n,
 struct latencies {
 	char **node;
 	size_t n;
-	double *sec; /* rows of NP_LINKAGE_MAX, and of n after pack_rows() */
+	double *sec; /* rows of NP_LINKAGE_MAX, and of n when all are read */
 };
 
 /*
@@ -630,15 +630,6 @@ static int add_latency(struct latencies *table, const char *line)
 	return 0;
 }
 
-/* Remove the unused columns, so that rows have table->n elements. */
-static void pack_rows(struct latencies *table)
-{
-	for (size_t i = 0; i < table->n; i++)
-		memmove(&table->sec[i * table->n],
-			&table->sec[i * NP_LINKAGE_MAX],
-			table->n * sizeof(*table->sec));
-}
-
 /*
  * The matrix is allocated for the largest number of nodes, as a file does not
  * say how many it has.
@@ -671,7 +662,11 @@ int cli_places_latencies(const char *path, struct cli_places *places,
 	}
 	free(text);
 	if (!rc) {
-		pack_rows(&table);
+		/* Remove the unused columns, so that rows have table.n. */
+		for (size_t i = 0; i < table.n; i++)
+			memmove(&table.sec[i * table.n],
+				&table.sec[i * NP_LINKAGE_MAX],
+				table.n * sizeof(*table.sec));
 		rc = cli_places_measured(table.node, table.sec, table.n, places,
 					 &why);
 		if (rc)
@@ -708,24 +703,16 @@ struct node_search {
 	size_t n_names;		  /* so far */
 };
 
-/* Find a node; places are sorted. NULL: it was not found. */
-static const struct cli_place *find_place(const struct cli_places *places,
-					  const char *name)
-{
-	const struct cli_place key = { .node = (char *)name };
-
-	return places->n ? bsearch(&key, places->place, places->n, sizeof(key),
-				   by_node) :
-			   NULL;
-}
-
 /* A node that Slurm lists on two leaf switches counts for the first. */
 static int assign_leaf(void *arg, const char *name)
 {
 	struct node_search *search = arg;
 	const struct cli_places *places = search->places;
-	const struct cli_place *place = find_place(places, name);
+	const struct cli_place key = { .node = (char *)name }, *place = NULL;
 
+	if (places->n) /* sorted by node */
+		place = bsearch(&key, places->place, places->n, sizeof(key),
+				by_node);
 	if (!place)
 		add_key(search->missing, name, strlen(name));
 	else if (search->slurm_leaf[place - places->place] == CLI_TOPOLOGY_NONE)
@@ -1416,17 +1403,6 @@ static size_t count_slurm_leaves(const struct comparison *cmp)
 	return n;
 }
 
-/*
- * Whether the latencies show nothing. If all nodes form one group although Slurm
- * has several leaf switches, the path over other switches probably takes hardly
- * longer; that Slurm is wrong about all nodes is less likely.
- */
-static bool is_undecided(const struct comparison *cmp)
-{
-	return cmp->found->within > 0 && count_leaves(cmp->found) == 1 &&
-	       count_slurm_leaves(cmp) > 1;
-}
-
 /* Print the places and what differs in Slurm. Returns the exit status. */
 static int print_comparison(const struct comparison *cmp, long misplaced)
 {
@@ -1488,7 +1464,13 @@ static int compare_and_print(const struct options *opt,
 	misplaced = cli_places_compare(places, &topo, cmp.slurm_leaf, cmp.match,
 				       &cmp.missing);
 	set_names(&cmp);
-	if (is_undecided(&cmp))
+	/*
+	 * If all nodes form one group although Slurm has several leaf switches,
+	 * the path over other switches probably takes hardly longer; that Slurm
+	 * is wrong about all nodes is less likely.
+	 */
+	if (places->within > 0 && count_leaves(places) == 1 &&
+	    count_slurm_leaves(&cmp) > 1)
 		rc = cli_fail("the latencies of these %zu nodes (%s) do not "
 			      "distinguish leaf switches, of which Slurm has "
 			      "%zu, so they show nothing about Slurm's "
