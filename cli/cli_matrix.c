@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *cli_matrix_name(const struct cli_matrix *matrix, size_t i)
+const char *cli_matrix_name(const struct cli_matrix *m, size_t i)
 {
-	return matrix->known->app[matrix->app[i]]->runs.app;
+	return m->known->app[m->app[i]]->runs.app;
 }
 
 /*
@@ -106,41 +106,39 @@ static int by_app_name(const void *a, const void *b, void *arg)
  * Select rows and columns. Requested applications keep their order; otherwise
  * they are sorted by name.
  */
-static void select_apps(struct cli_matrix *matrix, bool requested)
+static void select_apps(struct cli_matrix *m, bool requested)
 {
-	const struct cli_known *known = matrix->known;
+	const struct cli_known *known = m->known;
 
-	matrix->app = cli_calloc(known->n, sizeof(*matrix->app));
+	m->app = cli_calloc(known->n, sizeof(*m->app));
 	for (size_t i = 0; i < known->n; i++)
 		if (is_selected(known->app[i], requested))
-			matrix->app[matrix->n++] = i;
+			m->app[m->n++] = i;
 	if (!requested)
-		qsort_r(matrix->app, matrix->n, sizeof(*matrix->app),
-			by_app_name, (void *)known);
+		qsort_r(m->app, m->n, sizeof(*m->app), by_app_name,
+			(void *)known);
 }
 
 /*
  * Predict all pairs with one predictor, which shares the work that pairs have
  * in common. Returns -1 to continue, or the exit status.
  */
-static int predict_pairs(struct cli_matrix *matrix)
+static int predict_pairs(struct cli_matrix *m)
 {
-	size_t n = matrix->n;
+	size_t n = m->n;
 	const struct np_program **program = cli_calloc(n, sizeof(*program));
 	struct np_predictor *predictor = NULL;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	matrix->prediction = cli_calloc(n * n, sizeof(*matrix->prediction));
-	matrix->rc = cli_calloc(n * n, sizeof(*matrix->rc));
+	m->prediction = cli_calloc(n * n, sizeof(*m->prediction));
+	m->rc = cli_calloc(n * n, sizeof(*m->rc));
 	for (size_t i = 0; i < n; i++)
-		program[i] =
-			&matrix->known->app[matrix->app[i]]->summary.program;
-	rc = cli_known_predictor(matrix->known, matrix->model, true, &predictor,
-				 &err);
+		program[i] = &m->known->app[m->app[i]]->summary.program;
+	rc = cli_known_predictor(m->known, m->model, true, &predictor, &err);
 	if (!rc)
-		rc = np_predict_matrix(predictor, program, n, matrix->scope,
-				       matrix->prediction, matrix->rc, &err);
+		rc = np_predict_matrix(predictor, program, n, m->scope,
+				       m->prediction, m->rc, &err);
 	np_predictor_free(predictor);
 	free(program);
 	return rc ? cli_fail("%s", err.text) : -1;
@@ -149,26 +147,26 @@ static int predict_pairs(struct cli_matrix *matrix)
 int cli_matrix_make(const struct cli_known *known,
 		    const struct cli_options *options, struct cli_matrix *out)
 {
-	struct cli_matrix matrix = { .known = known,
-				     .model = options->model,
-				     .scope = options->scope };
+	struct cli_matrix m = { .known = known,
+				.model = options->model,
+				.scope = options->scope };
 	int rc = -1;
 
-	select_apps(&matrix, options->n_apps > 0);
-	if (matrix.n)
-		rc = predict_pairs(&matrix);
+	select_apps(&m, options->n_apps > 0);
+	if (m.n)
+		rc = predict_pairs(&m);
 	if (rc >= 0)
-		cli_matrix_free(&matrix);
+		cli_matrix_free(&m);
 	else
-		*out = matrix;
+		*out = m;
 	return rc;
 }
 
-void cli_matrix_free(struct cli_matrix *matrix)
+void cli_matrix_free(struct cli_matrix *m)
 {
-	free(matrix->app);
-	free(matrix->prediction);
-	free(matrix->rc);
+	free(m->app);
+	free(m->prediction);
+	free(m->rc);
 }
 
 const char *cli_matrix_why(int rc)

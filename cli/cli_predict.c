@@ -49,41 +49,37 @@ static int check_runs(const struct cli_known *known, size_t app,
  * and answer with less information.
  */
 void cli_predict(struct np_predictor *predictor, const struct cli_known *known,
-		 struct cli_prediction *prediction)
+		 struct cli_prediction *p)
 {
 	const struct np_program *corunners[CLI_PREDICT_MAX_CO];
 
-	prediction->why.text[0] = '\0';
-	prediction->rc =
-		check_runs(known, prediction->victim, &prediction->why);
-	for (size_t i = 0; !prediction->rc && i < prediction->n_corunners; i++)
-		prediction->rc = check_runs(known, prediction->corunner[i],
-					    &prediction->why);
-	if (prediction->rc)
+	p->why.text[0] = '\0';
+	p->rc = check_runs(known, p->victim, &p->why);
+	for (size_t i = 0; !p->rc && i < p->n_corunners; i++)
+		p->rc = check_runs(known, p->corunner[i], &p->why);
+	if (p->rc)
 		return;
-	for (size_t i = 0; i < prediction->n_corunners; i++)
-		corunners[i] =
-			&known->app[prediction->corunner[i]]->summary.program;
-	prediction->rc = np_predict(
-		predictor, &known->app[prediction->victim]->summary.program,
-		corunners, prediction->n_corunners, prediction->scope,
-		&prediction->result, &prediction->why);
+	for (size_t i = 0; i < p->n_corunners; i++)
+		corunners[i] = &known->app[p->corunner[i]]->summary.program;
+	p->rc = np_predict(predictor, &known->app[p->victim]->summary.program,
+			   corunners, p->n_corunners, p->scope, &p->result,
+			   &p->why);
 }
 
 /* The most serious reason comes first. */
-const char *cli_doubt_text(const struct np_prediction *prediction)
+const char *cli_doubt_text(const struct np_prediction *p)
 {
-	if (prediction->flags & NP_PRED_PAST_LEVELS)
+	if (p->flags & NP_PRED_PAST_LEVELS)
 		return "The co-runner slows a load level more than any "
 		       "calibrated level does, so the prediction is outside "
 		       "the measured range.";
-	if (prediction->flags & NP_PRED_LATENCIES)
+	if (p->flags & NP_PRED_LATENCIES)
 		return "It is based on the co-runner's latencies alone, and "
 		       "such predictions are usually too high.";
-	if (prediction->flags & NP_PRED_ONE_LEVEL)
+	if (p->flags & NP_PRED_ONE_LEVEL)
 		return "It depends on a single load level, and would differ "
 		       "considerably without it.";
-	if (prediction->flags & NP_PRED_WIDE)
+	if (p->flags & NP_PRED_WIDE)
 		return "Its interval is too wide to base a decision on.";
 	return NULL;
 }
@@ -151,15 +147,15 @@ static void run_under_level(const struct cli_known *known, size_t app,
  * has no effect there is nothing to improve.
  */
 void cli_best_measurement(const struct cli_known *known,
-			  const struct cli_prediction *prediction,
-			  char *command, char *what, size_t len)
+			  const struct cli_prediction *p, char *command,
+			  char *what, size_t len)
 {
-	const struct np_prediction *result = &prediction->result;
+	const struct np_prediction *result = &p->result;
 	enum np_more more = result->more;
 	const char *corunner;
 
 	*command = *what = '\0';
-	if (prediction->rc || cli_has_no_effect(known, prediction->scope))
+	if (p->rc || cli_has_no_effect(known, p->scope))
 		return;
 	/* No single input would narrow it, but it is too uncertain to use. */
 	if (more == NP_MORE_NOTHING && cli_doubt_text(result))
@@ -168,16 +164,15 @@ void cli_best_measurement(const struct cli_known *known,
 	case NP_MORE_NOTHING:
 		return;
 	case NP_MORE_CURVE:
-		run_under_level(known, prediction->victim, result->more_level,
-				command, what, len);
+		run_under_level(known, p->victim, result->more_level, command,
+				what, len);
 		return;
 	case NP_MORE_IMPACT:
-		run_under_level(known, prediction->corunner[result->more_co],
+		run_under_level(known, p->corunner[result->more_co],
 				result->more_level, command, what, len);
 		return;
 	case NP_MORE_LATENCY:
-		corunner = known->app[prediction->corunner[result->more_co]]
-				   ->runs.app;
+		corunner = known->app[p->corunner[result->more_co]]->runs.app;
 		snprintf(command, len, "sbatch --netprofile=%s job.sh",
 			 corunner);
 		snprintf(what, len, "more runs of %s without load", corunner);
@@ -195,8 +190,7 @@ void cli_best_measurement(const struct cli_known *known,
 	case NP_MORE_SHARING:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
 		snprintf(what, len,
-			 "the sharing coefficient again; for an "
-			 "administrator");
+			 "the sharing coefficient again; for an administrator");
 		return;
 	}
 }

@@ -87,13 +87,12 @@ struct explanation {
 
 static struct neighbour *add_neighbour(struct explanation *found, uint32_t id)
 {
-	struct neighbour *neighbour;
+	struct neighbour *other;
 
-	cli_array_grow(&found->neighbour, found->n_neighbours,
-		       sizeof(*neighbour));
-	neighbour = &found->neighbour[found->n_neighbours++];
-	*neighbour = (struct neighbour){ .id = id, .app = "", .slowdown = NAN };
-	return neighbour;
+	cli_array_grow(&found->neighbour, found->n_neighbours, sizeof(*other));
+	other = &found->neighbour[found->n_neighbours++];
+	*other = (struct neighbour){ .id = id, .app = "", .slowdown = NAN };
+	return other;
 }
 
 /* A neighbour of this job id that was added before, or NULL. */
@@ -112,19 +111,19 @@ static void add_running(struct explanation *found)
 {
 	for (size_t i = 0; i < found->state.n_jobs; i++) {
 		const struct np_state_job *job = &found->state.job[i];
-		struct neighbour *neighbour;
+		struct neighbour *other;
 		char leaves[256];
 
 		if (job->pending || job == found->job ||
 		    !np_hostlist_shared(found->job->leaves, job->leaves, leaves,
 					sizeof(leaves)))
 			continue;
-		neighbour = add_neighbour(found, job->id);
-		neighbour->app = job->app;
-		neighbour->uid = job->uid;
-		neighbour->array = job->array;
-		neighbour->task = job->task;
-		strcpy(neighbour->leaves, leaves);
+		other = add_neighbour(found, job->id);
+		other->app = job->app;
+		other->uid = job->uid;
+		other->array = job->array;
+		other->task = job->task;
+		strcpy(other->leaves, leaves);
 	}
 }
 
@@ -174,12 +173,11 @@ static int find_known(struct explanation *found, struct cli_store *store,
 		return np_errf(&found->not_predicted, rc,
 			       "it has no profile that you may read");
 	for (size_t i = 0; i < found->n_neighbours; i++) {
-		const struct neighbour *neighbour = &found->neighbour[i];
+		const struct neighbour *other = &found->neighbour[i];
 
 		at[i] = NO_PROFILE;
-		if (*neighbour->app)
-			add_known(known, store, neighbour->app, neighbour->uid,
-				  &at[i]);
+		if (*other->app)
+			add_known(known, store, other->app, other->uid, &at[i]);
 	}
 	return 0;
 }
@@ -303,15 +301,14 @@ static void add_accounted(struct explanation *found)
 	for (size_t i = 0; i < found->accounting.n_neighbours; i++) {
 		const struct np_accounting_neighbour *recorded =
 			&found->accounting.neighbour[i];
-		struct neighbour *neighbour =
-			add_neighbour(found, recorded->id);
+		struct neighbour *other = add_neighbour(found, recorded->id);
 
-		neighbour->app = recorded->app;
-		snprintf(neighbour->leaves, sizeof(neighbour->leaves), "%s",
+		other->app = recorded->app;
+		snprintf(other->leaves, sizeof(other->leaves), "%s",
 			 recorded->leaves);
-		neighbour->overlap_sec = recorded->overlap_sec;
+		other->overlap_sec = recorded->overlap_sec;
 		if (*recorded->app)
-			neighbour->slowdown = recorded->slowdown;
+			other->slowdown = recorded->slowdown;
 	}
 }
 
@@ -327,27 +324,24 @@ static void add_recorded(struct explanation *found)
 		for (size_t k = 0; k < record->n_neighbours; k++) {
 			const struct np_neighbour *recorded =
 				&record->neighbours[k];
-			struct neighbour *neighbour =
+			struct neighbour *other =
 				find_neighbour(found, recorded->job_id);
 
 			if (!recorded->job_id) /* removed when it was published */
 				continue;
-			if (neighbour &&
-			    (size_t)(neighbour - found->neighbour) <
-				    n_accounted)
+			if (other &&
+			    (size_t)(other - found->neighbour) < n_accounted)
 				continue;
-			if (!neighbour)
-				neighbour =
-					add_neighbour(found, recorded->job_id);
+			if (!other)
+				other = add_neighbour(found, recorded->job_id);
 			if (recorded->job_id == record->job_id)
-				neighbour->app = "(own step)";
+				other->app = "(own step)";
 			/* Listed once for each shared leaf switch. */
-			cli_appendf(neighbour->leaves,
-				    sizeof(neighbour->leaves), "%s%s",
-				    *neighbour->leaves ? "," : "",
+			cli_appendf(other->leaves, sizeof(other->leaves),
+				    "%s%s", *other->leaves ? "," : "",
 				    recorded->leaf);
-			neighbour->overlap_sec = fmax(neighbour->overlap_sec,
-						      recorded->overlap_sec);
+			other->overlap_sec =
+				fmax(other->overlap_sec, recorded->overlap_sec);
 		}
 	}
 }
@@ -357,18 +351,17 @@ static void add_recorded(struct explanation *found)
  * the predicted slowdown counts only for the time during which both ran.
  */
 static double cost_of(const struct explanation *found,
-		      const struct neighbour *neighbour)
+		      const struct neighbour *other)
 {
 	double sec = found->have_record ?
 			     found->accounting.end - found->accounting.start :
 			     0;
 
-	if (isnan(neighbour->slowdown))
+	if (isnan(other->slowdown))
 		return 0;
 	if (found->job)
-		return neighbour->slowdown;
-	return sec > 0 ? neighbour->slowdown *
-				 fmin(neighbour->overlap_sec / sec, 1) :
+		return other->slowdown;
+	return sec > 0 ? other->slowdown * fmin(other->overlap_sec / sec, 1) :
 			 0;
 }
 
@@ -602,18 +595,17 @@ static const char *where_text(const char *id, const char *app, const char *verb,
 }
 
 /* The overlap is only known for jobs that have ended. */
-static void neighbour_row(const struct neighbour *neighbour, bool ended,
+static void neighbour_row(const struct neighbour *other, bool ended,
 			  int app_width, int leaves_width)
 {
-	printf("%-11s ",
-	       cli_job_name(neighbour->id, neighbour->array, neighbour->task));
-	cli_print_left(stdout, cli_app_name(neighbour->app), app_width);
+	printf("%-11s ", cli_job_name(other->id, other->array, other->task));
+	cli_print_left(stdout, cli_app_name(other->app), app_width);
 	putchar(' ');
-	cli_print_left(stdout, *neighbour->leaves ? neighbour->leaves : "-",
+	cli_print_left(stdout, *other->leaves ? other->leaves : "-",
 		       leaves_width);
 	if (ended)
-		cli_print_sec(neighbour->overlap_sec, 11);
-	cli_print_number(cli_change, neighbour->slowdown, ended ? 13 : 24);
+		cli_print_sec(other->overlap_sec, 11);
+	cli_print_number(cli_change, other->slowdown, ended ? 13 : 24);
 	putchar('\n');
 }
 
@@ -627,10 +619,10 @@ static void print_neighbours(const struct explanation *found, bool ended)
 	if (!found->n_neighbours)
 		return;
 	for (size_t i = 0; i < shown; i++) {
-		const struct neighbour *neighbour = &found->neighbour[i];
+		const struct neighbour *other = &found->neighbour[i];
 
-		app_width = cli_widen(app_width, cli_app_name(neighbour->app));
-		leaves_width = cli_widen(leaves_width, neighbour->leaves);
+		app_width = cli_widen(app_width, cli_app_name(other->app));
+		leaves_width = cli_widen(leaves_width, other->leaves);
 	}
 	cli_heading("%-11s %-*s %-*s%11s%13s", "Neighbour", app_width,
 		    "Application", leaves_width, "Leaf switches",
@@ -681,20 +673,18 @@ static void print_costliest(const struct explanation *found)
 {
 	const char *part;
 	double share;
-	const struct neighbour *neighbour = costliest(found, &share);
+	const struct neighbour *other = costliest(found, &share);
 
-	if (!neighbour)
+	if (!other)
 		return;
 	part = found->job ?
 		       cli_text("+%.0f %% by this one alone", 100 * share) :
 		       cli_text("%.0f percentage points, in an overlap of %s",
-				100 * share, cli_sec(neighbour->overlap_sec));
+				100 * share, cli_sec(other->overlap_sec));
 	cli_label("Costliest",
 		  "%s (%s) on %.64s: %s; for details: netprof predict %s %s",
-		  cli_job_name(neighbour->id, neighbour->array,
-			       neighbour->task),
-		  neighbour->app, neighbour->leaves, part, app_of(found),
-		  neighbour->app);
+		  cli_job_name(other->id, other->array, other->task),
+		  other->app, other->leaves, part, app_of(found), other->app);
 }
 
 /* A running job: its neighbours now, and what they are predicted to cost. */
@@ -920,29 +910,29 @@ static void put_measured(json_object *object, const struct measured_step *step)
 
 /* One neighbour. Slowdown is null if there is no prediction. */
 static void put_neighbour(json_object *list, const struct explanation *found,
-			  const struct neighbour *neighbour)
+			  const struct neighbour *other)
 {
 	json_object *object = cli_append_object(list);
 
-	cli_put_count(object, "job_id", neighbour->id);
-	cli_put_text(object, "app", neighbour->app);
-	cli_put_text(object, "leaves", neighbour->leaves);
+	cli_put_count(object, "job_id", other->id);
+	cli_put_text(object, "app", other->app);
+	cli_put_text(object, "leaves", other->leaves);
 	if (!found->job)
-		cli_put_real(object, "overlap_sec", neighbour->overlap_sec);
-	cli_put_real(object, "slowdown", neighbour->slowdown);
+		cli_put_real(object, "overlap_sec", other->overlap_sec);
+	cli_put_real(object, "slowdown", other->slowdown);
 }
 
 /* Null if no cost is known. */
 static void put_costliest(json_object *parent, const struct explanation *found)
 {
 	double share;
-	const struct neighbour *neighbour = costliest(found, &share);
-	json_object *object = cli_put_if(parent, "costliest", neighbour);
+	const struct neighbour *other = costliest(found, &share);
+	json_object *object = cli_put_if(parent, "costliest", other);
 
 	if (!object)
 		return;
-	cli_put_count(object, "job_id", neighbour->id);
-	cli_put_text(object, "app", neighbour->app);
+	cli_put_count(object, "job_id", other->id);
+	cli_put_text(object, "app", other->app);
 	cli_put_real(object, "share", share);
 }
 

@@ -32,42 +32,35 @@ static char choose_mark(const struct np_prediction *prediction)
 }
 
 /* The slowdown of pair i, measured or predicted; NaN: there is none. */
-static double slowdown_of(const struct cli_matrix *matrix, bool measured,
-			  size_t i)
+static double slowdown_of(const struct cli_matrix *m, bool measured, size_t i)
 {
 	struct cli_measured found;
 
 	if (!measured)
-		return matrix->rc[i] ? NAN : matrix->prediction[i].slowdown;
-	return cli_measured_find(matrix->known, matrix->app[i / matrix->n],
-				 matrix->app[i % matrix->n], matrix->scope,
-				 &found) &&
+		return m->rc[i] ? NAN : m->prediction[i].slowdown;
+	return cli_measured_find(m->known, m->app[i / m->n], m->app[i % m->n],
+				 m->scope, &found) &&
 			       found.slowdown.n ?
 		       found.slowdown.mean :
 		       NAN;
 }
 
 /* Whether there is any slowdown for this victim. */
-static bool has_row(const struct cli_matrix *matrix, bool measured,
-		    size_t victim)
+static bool has_row(const struct cli_matrix *m, bool measured, size_t victim)
 {
-	for (size_t corunner = 0; corunner < matrix->n; corunner++)
-		if (!isnan(slowdown_of(matrix, measured,
-				       victim * matrix->n + corunner)))
+	for (size_t corunner = 0; corunner < m->n; corunner++)
+		if (!isnan(slowdown_of(m, measured, victim * m->n + corunner)))
 			return true;
 	return false;
 }
 
 /* Print one cell and its mark, which only predictions have. */
-static void print_cell(const struct cli_matrix *matrix, bool measured, size_t i,
+static void print_cell(const struct cli_matrix *m, bool measured, size_t i,
 		       int width, bool last)
 {
-	char mark = measured || matrix->rc[i] ?
-			    ' ' :
-			    choose_mark(&matrix->prediction[i]);
+	char mark = measured || m->rc[i] ? ' ' : choose_mark(&m->prediction[i]);
 
-	cli_print_number(cli_change, slowdown_of(matrix, measured, i),
-			 width - 1);
+	cli_print_number(cli_change, slowdown_of(m, measured, i), width - 1);
 	/* No blank at the end of a line. */
 	if (mark != ' ' || !last)
 		putchar(mark);
@@ -77,14 +70,14 @@ static void print_cell(const struct cli_matrix *matrix, bool measured, size_t i,
  * Width of the names of columns, which is at least that of a number. Names are
  * cut only if the width of the output is limited.
  */
-static int column_name_width(const struct cli_matrix *matrix)
+static int column_name_width(const struct cli_matrix *m)
 {
 	size_t widest = COLUMN_MIN;
 	size_t most = cli_columns() == CLI_UNLIMITED ? SIZE_MAX : COLUMN_MAX;
 
-	for (size_t i = 0; i < matrix->n; i++)
-		if (cli_width(cli_matrix_name(matrix, i)) > widest)
-			widest = cli_width(cli_matrix_name(matrix, i));
+	for (size_t i = 0; i < m->n; i++)
+		if (cli_width(cli_matrix_name(m, i)) > widest)
+			widest = cli_width(cli_matrix_name(m, i));
 	return (int)(widest < most ? widest : most);
 }
 
@@ -92,46 +85,45 @@ static int column_name_width(const struct cli_matrix *matrix)
  * Print the columns from <= corunner < to of the table of predictions, or of
  * measurements.
  */
-static void print_block(const struct cli_matrix *matrix, bool measured,
-			size_t from, size_t to, int width, int label_width)
+static void print_block(const struct cli_matrix *m, bool measured, size_t from,
+			size_t to, int width, int label_width)
 {
 	printf("%s%-*s", cli_colour(CLI_BOLD), label_width, "");
 	for (size_t corunner = from; corunner < to; corunner++) {
 		cli_print_right(stdout,
-				cli_truncate(cli_matrix_name(matrix, corunner),
+				cli_truncate(cli_matrix_name(m, corunner),
 					     (size_t)width - 2),
 				width - 1);
 		fputs(corunner + 1 < to ? " " : "", stdout);
 	}
 	printf("%s\n", cli_colour(CLI_PLAIN));
-	for (size_t victim = 0; victim < matrix->n; victim++) {
-		if (!has_row(matrix, measured, victim))
+	for (size_t victim = 0; victim < m->n; victim++) {
+		if (!has_row(m, measured, victim))
 			continue;
-		cli_print_left(stdout, cli_matrix_name(matrix, victim),
+		cli_print_left(stdout, cli_matrix_name(m, victim),
 			       label_width - 1);
 		putchar(' ');
 		for (size_t corunner = from; corunner < to; corunner++)
-			print_cell(matrix, measured,
-				   victim * matrix->n + corunner, width,
+			print_cell(m, measured, victim * m->n + corunner, width,
 				   corunner + 1 == to);
 		putchar('\n');
 	}
 }
 
 /* Print the applications without a row, and what they lack. */
-static void print_missing_rows(const struct cli_matrix *matrix)
+static void print_missing_rows(const struct cli_matrix *m)
 {
 	const char *why =
-		matrix->model->required & NP_DATA_TRACE ?
+		m->model->required & NP_DATA_TRACE ?
 			"No row for applications without a usable trace: " :
 			"No row for applications not measured under synthetic load: ";
 	char line[1024] = "";
 
-	for (size_t victim = 0; victim < matrix->n; victim++)
-		if (!has_row(matrix, false, victim))
+	for (size_t victim = 0; victim < m->n; victim++)
+		if (!has_row(m, false, victim))
 			cli_appendf(line, sizeof(line), "%s%s",
 				    *line ? ", " : why,
-				    cli_matrix_name(matrix, victim));
+				    cli_matrix_name(m, victim));
 	if (*line)
 		cli_wrap(stdout, line, 2);
 }
@@ -150,14 +142,13 @@ static const char *const legend[] = {
 };
 
 /* Explain the marks that occur. */
-static void print_legend(const struct cli_matrix *matrix)
+static void print_legend(const struct cli_matrix *m)
 {
 	bool seen[128] = { false }, any = false;
 
-	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
-		bool in_row = has_row(matrix, false, i / matrix->n);
-		char mark = matrix->rc[i] ? '-' :
-					    choose_mark(&matrix->prediction[i]);
+	for (size_t i = 0; i < m->n * m->n; i++) {
+		bool in_row = has_row(m, false, i / m->n);
+		char mark = m->rc[i] ? '-' : choose_mark(&m->prediction[i]);
 
 		/* Missing cells are only visible in rows that are printed. */
 		seen[(int)mark] |= in_row;
@@ -167,55 +158,52 @@ static void print_legend(const struct cli_matrix *matrix)
 		putchar('\n');
 	for (size_t i = 0; i < NP_ARRAY_SIZE(legend); i++)
 		if (seen[(int)*legend[i]])
-			cli_printf(CLI_PLAIN, 2, legend[i],
-				   matrix->model->name);
-	print_missing_rows(matrix);
+			cli_printf(CLI_PLAIN, 2, legend[i], m->model->name);
+	print_missing_rows(m);
 }
 
 /* Print the table, in several blocks if it is wider than the screen. */
-static void print_blocks(const struct cli_matrix *matrix, bool measured)
+static void print_blocks(const struct cli_matrix *m, bool measured)
 {
-	int name_width = column_name_width(matrix), width = name_width + 2;
+	int name_width = column_name_width(m), width = name_width + 2;
 	int label_width = name_width < MIN_NAME ? MIN_NAME : name_width + 1;
 	size_t n_columns = (size_t)((cli_columns() - label_width) / width);
 
-	for (size_t from = 0; from < matrix->n; from += n_columns) {
+	for (size_t from = 0; from < m->n; from += n_columns) {
 		putchar('\n');
-		print_block(matrix, measured, from,
-			    from + n_columns < matrix->n ? from + n_columns :
-							   matrix->n,
+		print_block(m, measured, from,
+			    from + n_columns < m->n ? from + n_columns : m->n,
 			    width, label_width);
 	}
 }
 
 /* Print a second table, of the measured pairs, if there are any. */
-static void print_measured(const struct cli_matrix *matrix)
+static void print_measured(const struct cli_matrix *m)
 {
 	bool any = false;
 
-	for (size_t victim = 0; victim < matrix->n; victim++)
-		any |= has_row(matrix, true, victim);
+	for (size_t victim = 0; victim < m->n; victim++)
+		any |= has_row(m, true, victim);
 	if (!any)
 		return;
 	putchar('\n');
 	cli_printf(CLI_PLAIN, 0, "Measured by netprof validate:");
-	print_blocks(matrix, true);
+	print_blocks(m, true);
 }
 
-static int print_text(const struct cli_matrix *matrix)
+static int print_text(const struct cli_matrix *m)
 {
-	if (cli_has_no_effect(matrix->known, matrix->scope))
-		cli_wrap(stdout,
-			 cli_no_effect_text(matrix->known, matrix->scope), 0);
+	if (cli_has_no_effect(m->known, m->scope))
+		cli_wrap(stdout, cli_no_effect_text(m->known, m->scope), 0);
 	cli_printf(
 		CLI_PLAIN, 0,
 		"How much longer the application of each row runs while that "
 		"of each column runs %s (model %s; fabric %s, calibrated %s):",
-		cli_scope_text(matrix->scope), matrix->model->name,
-		matrix->known->cal.cluster, cli_day(matrix->known->cal.date));
-	print_blocks(matrix, false);
-	print_legend(matrix);
-	print_measured(matrix);
+		cli_scope_text(m->scope), m->model->name, m->known->cal.cluster,
+		cli_day(m->known->cal.date));
+	print_blocks(m, false);
+	print_legend(m);
+	print_measured(m);
 	return CLI_DONE;
 }
 
@@ -228,34 +216,30 @@ static const struct cli_table table = {
 };
 
 /* Print all pairs, including those without a prediction. */
-static int print_data(const struct cli_matrix *matrix, enum cli_format format)
+static int print_data(const struct cli_matrix *m, enum cli_format format)
 {
 	json_object *output = json_object_new_object(), *list;
 
-	cli_put_text(output, "scope", np_scope_name(matrix->scope));
-	cli_put_text(output, "model", matrix->model->name);
-	cli_put_calibration(output, matrix->known, matrix->scope);
+	cli_put_text(output, "scope", np_scope_name(m->scope));
+	cli_put_text(output, "model", m->model->name);
+	cli_put_calibration(output, m->known, m->scope);
 	list = cli_put_array(output, "applications");
-	for (size_t i = 0; i < matrix->n; i++)
-		cli_append_text(list, cli_matrix_name(matrix, i));
+	for (size_t i = 0; i < m->n; i++)
+		cli_append_text(list, cli_matrix_name(m, i));
 	list = cli_put_array(output, "pairs");
-	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
+	for (size_t i = 0; i < m->n * m->n; i++) {
 		json_object *pair = cli_append_object(list);
 
-		cli_put_text(pair, "victim",
-			     cli_matrix_name(matrix, i / matrix->n));
-		cli_put_text(pair, "corunner",
-			     cli_matrix_name(matrix, i % matrix->n));
-		if (matrix->rc[i]) {
+		cli_put_text(pair, "victim", cli_matrix_name(m, i / m->n));
+		cli_put_text(pair, "corunner", cli_matrix_name(m, i % m->n));
+		if (m->rc[i]) {
 			cli_put(pair, "slowdown", NULL);
-			cli_put_text(pair, "why",
-				     cli_matrix_why(matrix->rc[i]));
+			cli_put_text(pair, "why", cli_matrix_why(m->rc[i]));
 		} else {
-			cli_put_interval(pair, &matrix->prediction[i]);
+			cli_put_interval(pair, &m->prediction[i]);
 		}
-		cli_put_measured(pair, matrix->known,
-				 matrix->app[i / matrix->n],
-				 matrix->app[i % matrix->n], matrix->scope);
+		cli_put_measured(pair, m->known, m->app[i / m->n],
+				 m->app[i % m->n], m->scope);
 	}
 	return cli_print_output(format, "matrix", output, &table);
 }
@@ -263,22 +247,22 @@ static int print_data(const struct cli_matrix *matrix, enum cli_format format)
 /* ---- plot ---- */
 
 /* The largest slowdown, which gets the darkest colour. */
-static double max_slowdown(const struct cli_matrix *matrix)
+static double max_slowdown(const struct cli_matrix *m)
 {
 	double largest = 0.01;
 
-	for (size_t i = 0; i < matrix->n * matrix->n; i++)
-		if (!matrix->rc[i])
-			largest = fmax(largest, matrix->prediction[i].slowdown);
+	for (size_t i = 0; i < m->n * m->n; i++)
+		if (!m->rc[i])
+			largest = fmax(largest, m->prediction[i].slowdown);
 	return largest;
 }
 
 /* Write the prediction of a pair and its interval in percent as two lines. */
-static const char *format_cell(const struct cli_matrix *matrix, size_t i)
+static const char *format_cell(const struct cli_matrix *m, size_t i)
 {
-	const struct np_prediction *prediction = &matrix->prediction[i];
+	const struct np_prediction *prediction = &m->prediction[i];
 
-	if (matrix->rc[i])
+	if (m->rc[i])
 		return "-";
 	if (isnan(prediction->low))
 		return cli_change(prediction->slowdown);
@@ -287,7 +271,7 @@ static const char *format_cell(const struct cli_matrix *matrix, size_t i)
 			cli_whole_percent(prediction->high));
 }
 
-static int save_plot(const struct cli_matrix *matrix, const char *path)
+static int save_plot(const struct cli_matrix *m, const char *path)
 {
 	struct np_figure *figure = cli_figure_new("Slowdown of each pair");
 	struct np_panel *panel = cli_figure_add_panel(figure, "", NP_AXIS_NAMES,
@@ -295,29 +279,25 @@ static int save_plot(const struct cli_matrix *matrix, const char *path)
 						      "is slowed");
 	struct np_shape *shape;
 
-	for (size_t i = 0; i < matrix->n; i++) {
-		np_figure_add_name(figure, &panel->x,
-				   cli_matrix_name(matrix, i));
-		np_figure_add_name(figure, &panel->y,
-				   cli_matrix_name(matrix, i));
+	for (size_t i = 0; i < m->n; i++) {
+		np_figure_add_name(figure, &panel->x, cli_matrix_name(m, i));
+		np_figure_add_name(figure, &panel->y, cli_matrix_name(m, i));
 	}
 	shape = np_figure_add_shape(figure, panel, NP_SHAPE_CELLS, 0, NULL);
-	for (size_t i = 0; i < matrix->n * matrix->n; i++)
-		np_figure_add_cell(figure, shape, (double)(i % matrix->n),
-				   (double)(i / matrix->n),
-				   matrix->rc[i] ?
-					   NAN :
-					   matrix->prediction[i].slowdown /
-						   max_slowdown(matrix),
-				   format_cell(matrix, i));
+	for (size_t i = 0; i < m->n * m->n; i++)
+		np_figure_add_cell(
+			figure, shape, (double)(i % m->n), (double)(i / m->n),
+			m->rc[i] ? NAN :
+				   m->prediction[i].slowdown / max_slowdown(m),
+			format_cell(m, i));
 	np_figure_set_caption(
 		figure,
 		"Predicted increase of the run time and its 90 %% interval, "
 		"%s, by model %s; n = %zu applications; fabric %s, calibrated "
 		"%s. Hatched: not measured.",
-		cli_scope_text(matrix->scope), matrix->model->name, matrix->n,
-		matrix->known->cal.cluster, cli_day(matrix->known->cal.date));
-	figure->date = matrix->known->cal.date;
+		cli_scope_text(m->scope), m->model->name, m->n,
+		m->known->cal.cluster, cli_day(m->known->cal.date));
+	figure->date = m->known->cal.date;
 	return cli_figure_save_and_free(figure, path);
 }
 
@@ -327,24 +307,24 @@ static int save_plot(const struct cli_matrix *matrix, const char *path)
 static int print_matrix(const struct cli_known *known,
 			const struct cli_options *options)
 {
-	struct cli_matrix matrix;
-	int rc = cli_matrix_make(known, options, &matrix);
+	struct cli_matrix m;
+	int rc = cli_matrix_make(known, options, &m);
 
 	if (rc >= 0)
 		return rc;
 	for (size_t i = 0; i < known->n; i++)
 		if (known->app[i]->unusable.text[0])
 			cli_fail("%s", known->app[i]->unusable.text);
-	if (!matrix.n)
+	if (!m.n)
 		rc = cli_fail("no application has been measured on cluster %s "
 			      "yet; to measure one: sbatch --netprofile=NAME "
 			      "--netprofile-calibrate job.sh",
 			      known->cal.cluster);
 	else
-		rc = options->plot   ? save_plot(&matrix, options->plot) :
-		     options->format ? print_data(&matrix, options->format) :
-				       print_text(&matrix);
-	cli_matrix_free(&matrix);
+		rc = options->plot   ? save_plot(&m, options->plot) :
+		     options->format ? print_data(&m, options->format) :
+				       print_text(&m);
+	cli_matrix_free(&m);
 	return rc;
 }
 

@@ -41,21 +41,21 @@ static const char *name_of(const struct cli_known *known, size_t app)
 
 /* Names of the co-runners: "halo", "halo and fft", "halo, fft and qmc". */
 static const char *corunner_list(const struct cli_known *known,
-				 const struct cli_prediction *prediction)
+				 const struct cli_prediction *p)
 {
 	char *buf = cli_text_buffer();
 
-	for (size_t i = 0; i < prediction->n_corunners; i++)
+	for (size_t i = 0; i < p->n_corunners; i++)
 		cli_appendf(buf, CLI_TEXT_BYTES, "%s%s",
-			    i == 0			     ? "" :
-			    i + 1 == prediction->n_corunners ? " and " :
-							       ", ",
-			    name_of(known, prediction->corunner[i]));
+			    i == 0		    ? "" :
+			    i + 1 == p->n_corunners ? " and " :
+						      ", ",
+			    name_of(known, p->corunner[i]));
 	return buf;
 }
 
 /* In words. A slowdown below 2 % is noise to most users. */
-static const char *slowdown_words(const struct np_prediction *prediction)
+static const char *slowdown_words(const struct np_prediction *p)
 {
 	static const struct {
 		double below;
@@ -68,7 +68,7 @@ static const char *slowdown_words(const struct np_prediction *prediction)
 	};
 	size_t i = 0;
 
-	while (prediction->slowdown >= rows[i].below)
+	while (p->slowdown >= rows[i].below)
 		i++;
 	return rows[i].words;
 }
@@ -106,17 +106,17 @@ static const struct {
  * cannot be used at all.
  */
 static const char *missing_measurement(const struct cli_known *known,
-				       const struct cli_prediction *prediction)
+				       const struct cli_prediction *p)
 {
-	const struct cli_known_app *victim = known->app[prediction->victim];
+	const struct cli_known_app *victim = known->app[p->victim];
 
 	if (victim->unusable.text[0])
 		return "";
 	if (victim->summary.n_curve < 2)
 		return cli_text(CLI_CALIBRATE_APP, victim->runs.app);
-	for (size_t i = 0; i < prediction->n_corunners; i++) {
+	for (size_t i = 0; i < p->n_corunners; i++) {
 		const struct cli_known_app *corunner =
-			known->app[prediction->corunner[i]];
+			known->app[p->corunner[i]];
 
 		if (!corunner->summary.n_impact && !corunner->unusable.text[0])
 			return cli_text(CLI_CALIBRATE_APP, corunner->runs.app);
@@ -156,38 +156,35 @@ static const char *sharing_words(const struct cli_known *known,
  * printed, too, and named as such, because nothing else is known.
  */
 static void print_prediction(const struct predictions *all,
-			     const struct cli_prediction *prediction)
+			     const struct cli_prediction *p)
 {
-	const char *corunners = corunner_list(all->known, prediction);
-	const char *victim = name_of(all->known, prediction->victim);
+	const char *corunners = corunner_list(all->known, p);
+	const char *victim = name_of(all->known, p->victim);
 	const char *range = "no interval";
 
-	if (!isnan(prediction->result.low))
+	if (!isnan(p->result.low))
 		range = cli_text("90 %% interval %s to %s",
-				 cli_change(prediction->result.low),
-				 cli_change(prediction->result.high));
-	if (prediction->rc)
+				 cli_change(p->result.low),
+				 cli_change(p->result.high));
+	if (p->rc)
 		cli_printf(CLI_PLAIN, 0, "%s with %s: no prediction. %s",
-			   victim, corunners, prediction->why.text);
-	else if (prediction->result.flags & NP_PRED_OTHER_RAIL &&
-		 !prediction->result.used)
+			   victim, corunners, p->why.text);
+	else if (p->result.flags & NP_PRED_OTHER_RAIL && !p->result.used)
 		cli_printf(CLI_GREEN, 0,
 			   "%s with %s: no effect, because the co-runner does "
 			   "not load rail %s, which %s loads.",
 			   victim, corunners,
-			   all->known->app[prediction->victim]->summary.rails,
-			   victim);
-	else if (cli_doubt_text(&prediction->result))
+			   all->known->app[p->victim]->summary.rails, victim);
+	else if (cli_doubt_text(&p->result))
 		cli_printf(CLI_YELLOW, 0,
 			   "%s with %s: no reliable prediction; the estimate "
 			   "is %s (%s). %s",
-			   victim, corunners,
-			   cli_change(prediction->result.slowdown), range,
-			   cli_doubt_text(&prediction->result));
+			   victim, corunners, cli_change(p->result.slowdown),
+			   range, cli_doubt_text(&p->result));
 	else
 		cli_printf(CLI_PLAIN, 0, "%s %s by %s: %s (%s).", victim,
-			   slowdown_words(&prediction->result), corunners,
-			   cli_change(prediction->result.slowdown), range);
+			   slowdown_words(&p->result), corunners,
+			   cli_change(p->result.slowdown), range);
 }
 
 /*
@@ -212,14 +209,14 @@ static const char *measured_words(const struct cli_measured *measured)
  * prediction.
  */
 static void print_measured(const struct predictions *all,
-			   const struct cli_prediction *prediction)
+			   const struct cli_prediction *p)
 {
 	struct cli_measured measured;
 	const char *words;
 
-	if (prediction->n_corunners != 1 ||
-	    !cli_measured_find(all->known, prediction->victim,
-			       prediction->corunner[0], all->scope, &measured))
+	if (p->n_corunners != 1 ||
+	    !cli_measured_find(all->known, p->victim, p->corunner[0],
+			       all->scope, &measured))
 		return;
 	words = measured_words(&measured);
 	if (measured.slowdown.n)
@@ -240,16 +237,16 @@ static void print_measured(const struct predictions *all,
 /* Print the model, and why it is not the one that was requested. */
 static void print_model(const struct predictions *all)
 {
-	const struct cli_prediction *prediction = &all->prediction[0];
+	const struct cli_prediction *p = &all->prediction[0];
 
-	if (prediction->result.flags & NP_PRED_FELL_BACK)
+	if (p->result.flags & NP_PRED_FELL_BACK)
 		cli_label("Model",
 			  "%s, because %s lacks data (see To improve): %s",
-			  prediction->result.model->name, all->model->name,
-			  prediction->result.model->help);
+			  p->result.model->name, all->model->name,
+			  p->result.model->help);
 	else
-		cli_label("Model", "%s: %s", prediction->result.model->name,
-			  prediction->result.model->help);
+		cli_label("Model", "%s: %s", p->result.model->name,
+			  p->result.model->help);
 }
 
 /*
@@ -277,19 +274,18 @@ static const char *interval_words(const struct np_run_summary *summary)
 static void print_data_used(const struct predictions *all, size_t app,
 			    bool first)
 {
-	const struct cli_prediction *prediction = &all->prediction[0];
+	const struct cli_prediction *p = &all->prediction[0];
 	const struct np_run_summary *summary = &all->known->app[app]->summary;
 	const char *label = first ? "Data" : "", *name = summary->program.name;
 	size_t n = all->known->cal.fabric->n_levels;
 	size_t loaded = summary->count[NP_RUN_UNDER_LEVEL];
 
-	if (app == prediction->victim &&
-	    prediction->result.used & NP_DATA_TRACE)
+	if (app == p->victim && p->result.used & NP_DATA_TRACE)
 		cli_label(label, "%s: its newest trace", name);
-	else if (app == prediction->victim && !loaded && !summary->alone_sec.n)
+	else if (app == p->victim && !loaded && !summary->alone_sec.n)
 		cli_label(label, "%s: %zu of %zu load levels%s", name,
 			  summary->n_curve, n, interval_words(summary));
-	else if (app == prediction->victim)
+	else if (app == p->victim)
 		cli_label(label,
 			  "%s: %zu run%s under %zu of %zu load levels, "
 			  "%u run%s without load%s",
@@ -297,7 +293,7 @@ static void print_data_used(const struct predictions *all, size_t app,
 			  n, summary->alone_sec.n,
 			  cli_plural_s(summary->alone_sec.n),
 			  interval_words(summary));
-	else if (prediction->result.used & NP_DATA_LATENCY)
+	else if (p->result.used & NP_DATA_LATENCY)
 		cli_label(label, "%s: %llu probe%s in %zu run%s without load",
 			  name,
 			  (unsigned long long)summary->program.latency.all.n,
@@ -356,26 +352,26 @@ static void print_fabric(const struct predictions *all)
  * another period than those of the calibration.
  */
 static bool other_period(const struct predictions *all,
-			 const struct cli_prediction *prediction)
+			 const struct cli_prediction *p)
 {
-	for (size_t i = 0; i < prediction->n_corunners; i++)
-		if (all->known->app[prediction->corunner[i]]
+	for (size_t i = 0; i < p->n_corunners; i++)
+		if (all->known->app[p->corunner[i]]
 			    ->summary.latency.other_period)
-			return prediction->result.used & NP_DATA_LATENCY;
+			return p->result.used & NP_DATA_LATENCY;
 	return false;
 }
 
 static void print_notes(const struct predictions *all)
 {
-	const struct cli_prediction *prediction = &all->prediction[0];
+	const struct cli_prediction *p = &all->prediction[0];
 	const char *label = "Note";
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++)
-		if (prediction->result.flags & notes[i].flag) {
+		if (p->result.flags & notes[i].flag) {
 			cli_label(label, "%s", notes[i].words);
 			label = "";
 		}
-	if (other_period(all, prediction))
+	if (other_period(all, p))
 		cli_label(label, "The co-runner was probed with another "
 				 "period than the calibration.");
 }
@@ -386,7 +382,7 @@ static void print_notes(const struct predictions *all)
  */
 static int predict_text(const struct predictions *all)
 {
-	const struct cli_prediction *prediction = &all->prediction[0];
+	const struct cli_prediction *p = &all->prediction[0];
 	char command[LINE], what[LINE];
 
 	/* Say so first; the predictions below only confirm it. */
@@ -399,13 +395,12 @@ static int predict_text(const struct predictions *all)
 	}
 	putchar('\n');
 	print_model(all);
-	for (size_t i = 0; prediction->result.used && i < all->known->n; i++)
+	for (size_t i = 0; p->result.used && i < all->known->n; i++)
 		print_data_used(all, i, i == 0);
 	print_excluded(all);
 	print_fabric(all);
 	print_notes(all);
-	cli_best_measurement(all->known, prediction, command, what,
-			     sizeof(what));
+	cli_best_measurement(all->known, p, command, what, sizeof(what));
 	if (*command) {
 		cli_label("To improve", "%s", command);
 		cli_label("", "(%s)", what);
@@ -446,31 +441,29 @@ static void put_used(json_object *list, const struct cli_known_app *app)
  * sentence.
  */
 static void put_prediction(json_object *list, const struct predictions *all,
-			   const struct cli_prediction *prediction)
+			   const struct cli_prediction *p)
 {
 	json_object *j = cli_append_object(list), *corunners;
 	char command[256], what[256];
 
-	cli_put_text(j, "victim", name_of(all->known, prediction->victim));
+	cli_put_text(j, "victim", name_of(all->known, p->victim));
 	corunners = cli_put_array(j, "corunners");
-	for (size_t i = 0; i < prediction->n_corunners; i++)
-		cli_append_text(corunners,
-				name_of(all->known, prediction->corunner[i]));
-	if (prediction->n_corunners == 1)
-		cli_put_measured(j, all->known, prediction->victim,
-				 prediction->corunner[0], all->scope);
-	if (prediction->rc) {
+	for (size_t i = 0; i < p->n_corunners; i++)
+		cli_append_text(corunners, name_of(all->known, p->corunner[i]));
+	if (p->n_corunners == 1)
+		cli_put_measured(j, all->known, p->victim, p->corunner[0],
+				 all->scope);
+	if (p->rc) {
 		cli_put(j, "slowdown", NULL);
-		cli_put_text(j, "why", prediction->why.text);
+		cli_put_text(j, "why", p->why.text);
 		return;
 	}
-	cli_put_interval(j, &prediction->result);
-	cli_put_real(j, "sharing_coefficient", prediction->result.sharing);
-	cli_put_count(j, "curve_levels", prediction->result.n_curve);
-	cli_put_count(j, "impact_levels", prediction->result.n_impact);
-	cli_put_count(j, "probes", prediction->result.n_probes);
-	cli_best_measurement(all->known, prediction, command, what,
-			     sizeof(what));
+	cli_put_interval(j, &p->result);
+	cli_put_real(j, "sharing_coefficient", p->result.sharing);
+	cli_put_count(j, "curve_levels", p->result.n_curve);
+	cli_put_count(j, "impact_levels", p->result.n_impact);
+	cli_put_count(j, "probes", p->result.n_probes);
+	cli_best_measurement(all->known, p, command, what, sizeof(what));
 	cli_put_text(j, "narrower", *command ? command : NULL);
 }
 
@@ -536,16 +529,16 @@ static void predict_all(struct predictions *all, struct np_predictor *predictor)
 	if (n_corunners == 1 && !strcmp(app[0]->runs.app, app[1]->runs.app))
 		all->n = 1;
 	for (size_t i = 0; i < all->n; i++) {
-		struct cli_prediction *prediction = &all->prediction[i];
+		struct cli_prediction *p = &all->prediction[i];
 
-		*prediction = (struct cli_prediction){
+		*p = (struct cli_prediction){
 			.victim = i,
 			.scope = all->scope,
 			.n_corunners = i ? 1 : n_corunners,
 		};
 		for (size_t c = 0; !i && c < n_corunners; c++)
-			prediction->corunner[c] = c + 1;
-		cli_predict(predictor, all->known, prediction);
+			p->corunner[c] = c + 1;
+		cli_predict(predictor, all->known, p);
 	}
 }
 
