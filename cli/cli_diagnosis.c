@@ -343,25 +343,23 @@ int cli_diagnosis_conf(const struct cli_cmd *self,
 
 /* ---- the job, comparable runs and neighbours ---- */
 
-/* Set diagnosis->job, again after each read, because reading moves the jobs. */
-static void find_job(struct cli_diagnosis *diagnosis, uint32_t id,
-		     uint32_t task)
+/* Set diag->job, again after each read, because reading moves the jobs. */
+static void find_job(struct cli_diagnosis *diag, uint32_t id, uint32_t task)
 {
-	diagnosis->job = np_acct_find(&diagnosis->acct, id, task);
+	diag->job = np_acct_find(&diag->acct, id, task);
 }
 
 /*
  * Whether the name of a job says what it runs. Slurm names a job without one
  * after sbatch, or after the program that srun was given.
  */
-static bool is_named(const struct cli_diagnosis *diagnosis)
+static bool is_named(const struct cli_diagnosis *diag)
 {
 	static const char *const other[] = {
 		"",	"sbatch", "wrap",   "interactive",
 		"bash", "sh",	  "python", "python3",
 	};
-	const char *name =
-		cli_acct_text(&diagnosis->acct, diagnosis->job->name);
+	const char *name = cli_acct_text(&diag->acct, diag->job->name);
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
 		if (!strcmp(name, other[i]))
@@ -370,22 +368,21 @@ static bool is_named(const struct cli_diagnosis *diagnosis)
 }
 
 /* Set the comparable runs, and note the range of their run times. */
-static void find_comparable(struct cli_diagnosis *diagnosis,
-			    enum np_acct_same same)
+static void find_comparable(struct cli_diagnosis *diag, enum np_acct_same same)
 {
-	diagnosis->same = same;
-	diagnosis->n_examined = np_acct_comparable(
-		&diagnosis->acct, diagnosis->job, same, diagnosis->comparable,
-		CLI_DIAGNOSIS_RUNS, &diagnosis->n_comparable);
-	diagnosis->shortest = INFINITY;
-	diagnosis->longest = 0;
-	for (size_t i = 0; i < diagnosis->n_examined; i++) {
+	diag->same = same;
+	diag->n_examined = np_acct_comparable(&diag->acct, diag->job, same,
+					      diag->comparable,
+					      CLI_DIAGNOSIS_RUNS,
+					      &diag->n_comparable);
+	diag->shortest = INFINITY;
+	diag->longest = 0;
+	for (size_t i = 0; i < diag->n_examined; i++) {
 		double sec = np_acct_job_sec(
-			&diagnosis->acct,
-			&diagnosis->acct.job[diagnosis->comparable[i]]);
+			&diag->acct, &diag->acct.job[diag->comparable[i]]);
 
-		diagnosis->shortest = fmin(diagnosis->shortest, sec);
-		diagnosis->longest = fmax(diagnosis->longest, sec);
+		diag->shortest = fmin(diag->shortest, sec);
+		diag->longest = fmax(diag->longest, sec);
 	}
 }
 
@@ -394,20 +391,18 @@ static void find_comparable(struct cli_diagnosis *diagnosis,
  * what the job runs or too few runs have it. Returns whether commands are
  * compared, so that runs with other names must be read.
  */
-static bool select_comparable(struct cli_diagnosis *diagnosis)
+static bool select_comparable(struct cli_diagnosis *diag)
 {
 	char command[256];
 
-	diagnosis->named = is_named(diagnosis);
-	find_comparable(diagnosis, NP_ACCT_SAME_NAME);
-	if ((diagnosis->named &&
-	     diagnosis->n_comparable >= NP_BLAME_LEAST_RUNS) ||
-	    !*np_acct_command(&diagnosis->acct, diagnosis->job, command,
-			      sizeof(command)))
+	diag->named = is_named(diag);
+	find_comparable(diag, NP_ACCT_SAME_NAME);
+	if ((diag->named && diag->n_comparable >= NP_BLAME_LEAST_RUNS) ||
+	    !*np_acct_command(&diag->acct, diag->job, command, sizeof(command)))
 		return false;
-	find_comparable(diagnosis, NP_ACCT_SAME_COMMAND);
-	if (diagnosis->named && diagnosis->n_comparable < NP_BLAME_LEAST_RUNS)
-		find_comparable(diagnosis, NP_ACCT_SAME_NAME);
+	find_comparable(diag, NP_ACCT_SAME_COMMAND);
+	if (diag->named && diag->n_comparable < NP_BLAME_LEAST_RUNS)
+		find_comparable(diag, NP_ACCT_SAME_NAME);
 	return true;
 }
 
@@ -415,7 +410,7 @@ static bool select_comparable(struct cli_diagnosis *diagnosis)
  * Read the job and its user's completed runs with the same name. If commands are
  * compared, also read those of any name with as many nodes.
  */
-static int read_job(struct cli_diagnosis *diagnosis, uint32_t id, uint32_t task,
+static int read_job(struct cli_diagnosis *diag, uint32_t id, uint32_t task,
 		    struct np_err *err)
 {
 	char job[64], user[300], name[1100], from[64], to[64], text[1024];
@@ -429,30 +424,28 @@ static int read_job(struct cli_diagnosis *diagnosis, uint32_t id, uint32_t task,
 
 	snprintf(job, sizeof(job), task == NP_ACCT_NO_TASK ? "%u" : "%u_%u", id,
 		 task);
-	rc = run_sacct(&diagnosis->acct, of_job, err);
+	rc = run_sacct(&diag->acct, of_job, err);
 	if (!rc)
-		rc = np_acct_index(&diagnosis->acct);
+		rc = np_acct_index(&diag->acct);
 	if (rc)
 		return rc;
-	find_job(diagnosis, id, task);
-	if (!diagnosis->job)
+	find_job(diag, id, task);
+	if (!diag->job)
 		return 0;
-	np_acct_text(&diagnosis->acct.text, diagnosis->job->user, user,
-		     sizeof(user));
+	np_acct_text(&diag->acct.text, diag->job->user, user, sizeof(user));
 	snprintf(name, sizeof(name), "--name=%s",
-		 np_acct_text(&diagnosis->acct.text, diagnosis->job->name, text,
+		 np_acct_text(&diag->acct.text, diag->job->name, text,
 			      sizeof(text)));
-	snprintf(nodes, sizeof(nodes), "--nnodes=%u", diagnosis->job->n_nodes);
-	date_argument(
-		"--starttime=", diagnosis->acct.now - diagnosis->since_sec,
-		from, sizeof(from));
-	date_argument("--endtime=", diagnosis->acct.now, to, sizeof(to));
-	rc = run_sacct(&diagnosis->acct, of_like, err);
+	snprintf(nodes, sizeof(nodes), "--nnodes=%u", diag->job->n_nodes);
+	date_argument("--starttime=", diag->acct.now - diag->since_sec, from,
+		      sizeof(from));
+	date_argument("--endtime=", diag->acct.now, to, sizeof(to));
+	rc = run_sacct(&diag->acct, of_like, err);
 	if (!rc)
-		rc = np_acct_index(&diagnosis->acct);
-	find_job(diagnosis, id, task);
-	return !rc && select_comparable(diagnosis) ?
-		       run_sacct(&diagnosis->acct, of_user, err) :
+		rc = np_acct_index(&diag->acct);
+	find_job(diag, id, task);
+	return !rc && select_comparable(diag) ?
+		       run_sacct(&diag->acct, of_user, err) :
 		       rc;
 }
 
@@ -461,21 +454,19 @@ static int read_job(struct cli_diagnosis *diagnosis, uint32_t id, uint32_t task,
  * their numbers of tasks. Numbers that are not known are not compared, so sacct
  * may fail.
  */
-static void read_tasks(struct cli_diagnosis *diagnosis, uint32_t id,
-		       uint32_t task)
+static void read_tasks(struct cli_diagnosis *diag, uint32_t id, uint32_t task)
 {
 	char list[(MAX_TASK_RUNS + 1) * 24] = "";
 	char *const of_steps[] = { "--jobs", list, NULL };
 	uint32_t run[MAX_TASK_RUNS];
-	size_t any, n = np_acct_comparable(&diagnosis->acct, diagnosis->job,
-					   diagnosis->same, run, MAX_TASK_RUNS,
-					   &any);
+	size_t any, n = np_acct_comparable(&diag->acct, diag->job, diag->same,
+					   run, MAX_TASK_RUNS, &any);
 
 	if (!n)
 		return;
 	for (size_t i = 0; i <= n; i++) {
 		const struct np_acct_job *job =
-			i ? &diagnosis->acct.job[run[i - 1]] : diagnosis->job;
+			i ? &diag->acct.job[run[i - 1]] : diag->job;
 
 		cli_appendf(list, sizeof(list),
 			    job->task == NP_ACCT_NO_TASK ? "%s%u" : "%s%u_%u",
@@ -483,11 +474,11 @@ static void read_tasks(struct cli_diagnosis *diagnosis, uint32_t id,
 			    job->task == NP_ACCT_NO_TASK ? job->id : job->array,
 			    job->task);
 	}
-	run_sacct(&diagnosis->acct, of_steps, NULL);
-	cli_check_memory(np_acct_index(&diagnosis->acct));
-	find_job(diagnosis, id, task);
-	if (diagnosis->job)
-		select_comparable(diagnosis);
+	run_sacct(&diag->acct, of_steps, NULL);
+	cli_check_memory(np_acct_index(&diag->acct));
+	find_job(diag, id, task);
+	if (diag->job)
+		select_comparable(diag);
 }
 
 /* List the leaf switches of a job, malloc'ed. */
@@ -504,17 +495,16 @@ all_leaves(const struct np_acct *acct, const struct np_acct_job *job, size_t *n)
  * Write the nodes of a job's leaf switches as a host list. Returns false if the
  * list is empty or would be too long for an argument.
  */
-static bool list_leaves(const struct cli_diagnosis *diagnosis,
+static bool list_leaves(const struct cli_diagnosis *diag,
 			const struct np_topo *topo,
 			const struct np_acct_job *job, char buf[MAX_ARGUMENT])
 {
 	size_t n;
-	struct np_acct_place *leaf = all_leaves(&diagnosis->acct, job, &n);
+	struct np_acct_place *leaf = all_leaves(&diag->acct, job, &n);
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
-		const char *name =
-			cli_acct_leaf(&diagnosis->acct, leaf[i].leaf);
+		const char *name = cli_acct_leaf(&diag->acct, leaf[i].leaf);
 
 		for (size_t k = 0; k < topo->n; k++)
 			if (!strcmp(topo->leaf[k].name, name)) {
@@ -532,13 +522,13 @@ static bool list_leaves(const struct cli_diagnosis *diagnosis,
  * Read the jobs that ran on the leaf switches of a job between two dates. list:
  * a buffer of MAX_ARGUMENT bytes.
  */
-static int read_neighbours(struct cli_diagnosis *diagnosis,
+static int read_neighbours(struct cli_diagnosis *diag,
 			   const struct np_topo *topo, double start, double end,
 			   const struct np_acct_job *job, char *list,
 			   struct np_err *err)
 {
 	char from[64], to[64];
-	bool known = list_leaves(diagnosis, topo, job, list);
+	bool known = list_leaves(diag, topo, job, list);
 	char *const extra[] = { "--allocations",
 				"--allusers",
 				from,
@@ -549,11 +539,11 @@ static int read_neighbours(struct cli_diagnosis *diagnosis,
 
 	date_argument("--starttime=", start, from, sizeof(from));
 	date_argument("--endtime=", end + 1, to, sizeof(to));
-	return run_sacct(&diagnosis->acct, extra, err);
+	return run_sacct(&diag->acct, extra, err);
 }
 
 /* Read the neighbours of the job and of each comparable run. */
-static int read_all_neighbours(struct cli_diagnosis *diagnosis,
+static int read_all_neighbours(struct cli_diagnosis *diag,
 			       const struct np_topo *topo, uint32_t id,
 			       uint32_t task, struct np_err *err)
 {
@@ -562,52 +552,52 @@ static int read_all_neighbours(struct cli_diagnosis *diagnosis,
 	size_t n;
 	int rc = 0;
 
-	for (n = 0; n < diagnosis->n_examined; n++)
-		job[n] = diagnosis->acct.job[diagnosis->comparable[n]];
-	job[n++] = *diagnosis->job;
+	for (n = 0; n < diag->n_examined; n++)
+		job[n] = diag->acct.job[diag->comparable[n]];
+	job[n++] = *diag->job;
 	for (size_t i = 0; !rc && i < n; i++) {
 		/* Reading moves the jobs, but not their lists of nodes. */
-		rc = read_neighbours(diagnosis, topo, job[i].start,
-				     np_acct_job_end(&diagnosis->acct, &job[i]),
+		rc = read_neighbours(diag, topo, job[i].start,
+				     np_acct_job_end(&diag->acct, &job[i]),
 				     &job[i], list, err);
 	}
 	free(list);
 	if (!rc)
-		cli_check_memory(np_acct_index(&diagnosis->acct));
-	find_job(diagnosis, id, task);
+		cli_check_memory(np_acct_index(&diag->acct));
+	find_job(diag, id, task);
 	return rc;
 }
 
 /* Load everything from the accounting. Returns 0 or -errno with err. */
-static int load_accounting(struct cli_diagnosis *diagnosis,
+static int load_accounting(struct cli_diagnosis *diag,
 			   const struct cli_diagnosis_opt *opt, uint32_t id,
 			   uint32_t task, struct np_err *err)
 {
 	struct np_topo topo;
-	int rc = take_topology(&diagnosis->acct, opt, &topo, err);
+	int rc = take_topology(&diag->acct, opt, &topo, err);
 
 	if (!rc)
-		rc = opt->accounting ? read_accounting(&diagnosis->acct,
+		rc = opt->accounting ? read_accounting(&diag->acct,
 						       opt->accounting, err) :
-				       read_job(diagnosis, id, task, err);
+				       read_job(diag, id, task, err);
 	if (!rc) {
-		cli_check_memory(np_acct_index(&diagnosis->acct));
-		find_job(diagnosis, id, task);
+		cli_check_memory(np_acct_index(&diag->acct));
+		find_job(diag, id, task);
 	}
-	if (!rc && diagnosis->job)
-		select_comparable(diagnosis);
-	if (!rc && diagnosis->job && !opt->accounting)
-		read_tasks(diagnosis, id, task);
-	if (!rc && diagnosis->job && !opt->accounting) {
-		rc = read_all_neighbours(diagnosis, &topo, id, task, err);
-		if (!rc && diagnosis->job)
-			select_comparable(diagnosis);
+	if (!rc && diag->job)
+		select_comparable(diag);
+	if (!rc && diag->job && !opt->accounting)
+		read_tasks(diag, id, task);
+	if (!rc && diag->job && !opt->accounting) {
+		rc = read_all_neighbours(diag, &topo, id, task, err);
+		if (!rc && diag->job)
+			select_comparable(diag);
 	}
 	np_topo_free(&topo);
-	if (!rc && diagnosis->job)
-		cli_check_memory(np_acct_neighbours(
-			&diagnosis->acct, diagnosis->job, &diagnosis->neighbour,
-			&diagnosis->n_neighbours));
+	if (!rc && diag->job)
+		cli_check_memory(np_acct_neighbours(&diag->acct, diag->job,
+						    &diag->neighbour,
+						    &diag->n_neighbours));
 	return cli_check_memory(rc);
 }
 
@@ -656,7 +646,7 @@ int cli_accounting_load(struct np_acct *acct,
 
 /* State of the queries for the job and its comparable runs. */
 struct querier {
-	struct cli_diagnosis *diagnosis;
+	struct cli_diagnosis *diag;
 	const struct np_metrics_conf *conf;
 	struct np_http *http; /* NULL: there is no server to query */
 	double until;	      /* time limit, np_mono_sec() */
@@ -672,31 +662,30 @@ struct querier {
 };
 
 /* The arrays keep their size of CLI_DIAGNOSIS_LEAF_NODES. */
-static void clear_names(struct querier *querier)
+static void clear_names(struct querier *q)
 {
-	for (size_t i = 0; i < querier->n; i++)
-		free(querier->name[i]);
-	querier->n = querier->n_skipped = 0;
+	for (size_t i = 0; i < q->n; i++)
+		free(q->name[i]);
+	q->n = q->n_skipped = 0;
 }
 
 /* Nodes beyond CLI_DIAGNOSIS_LEAF_NODES are not queried, only counted. */
-static void add_name(struct querier *querier, uint32_t node)
+static void add_name(struct querier *q, uint32_t node)
 {
-	if (querier->n == CLI_DIAGNOSIS_LEAF_NODES) {
-		querier->n_skipped++;
+	if (q->n == CLI_DIAGNOSIS_LEAF_NODES) {
+		q->n_skipped++;
 		return;
 	}
-	querier->name[querier->n] =
-		cli_strdup(cli_acct_node(&querier->diagnosis->acct, node));
-	querier->number[querier->n++] = node;
+	q->name[q->n] = cli_strdup(cli_acct_node(&q->diag->acct, node));
+	q->number[q->n++] = node;
 }
 
 /* Whether the job has this node. */
-static bool has_node(const struct cli_diagnosis *diagnosis,
+static bool has_node(const struct cli_diagnosis *diag,
 		     const struct np_acct_job *job, uint32_t node)
 {
 	for (size_t i = 0; i < job->n_listed; i++)
-		if (diagnosis->acct.node[job->first_node + i] == node)
+		if (diag->acct.node[job->first_node + i] == node)
 			return true;
 	return false;
 }
@@ -705,64 +694,62 @@ static bool has_node(const struct cli_diagnosis *diagnosis,
  * Select the nodes of the next query: those of the job on a leaf switch and,
  * with others, the remaining nodes of that leaf switch after them.
  */
-static void select_nodes(struct querier *querier, const struct np_acct_job *job,
+static void select_nodes(struct querier *q, const struct np_acct_job *job,
 			 uint32_t leaf, bool others)
 {
-	const struct np_acct *acct = &querier->diagnosis->acct;
+	const struct np_acct *acct = &q->diag->acct;
 
-	clear_names(querier);
+	clear_names(q);
 	for (size_t i = 0; i < job->n_listed; i++)
 		if (acct->leaf_of[acct->node[job->first_node + i]] == leaf)
-			add_name(querier, acct->node[job->first_node + i]);
+			add_name(q, acct->node[job->first_node + i]);
 	for (uint32_t i = 0; others && i < acct->node_name.n; i++)
-		if (acct->leaf_of[i] == leaf &&
-		    !has_node(querier->diagnosis, job, i))
-			add_name(querier, i);
+		if (acct->leaf_of[i] == leaf && !has_node(q->diag, job, i))
+			add_name(q, i);
 }
 
 /*
  * Query one signal of the selected nodes, range->n_steps values for each. Values
- * that the server does not have are NaN; diagnosis->no_metrics is the first
+ * that the server does not have are NaN; diag->no_metrics is the first
  * reason for missing ones.
  */
-static void query(struct querier *querier, enum np_signal signal,
+static void query(struct querier *q, enum np_signal signal,
 		  const struct np_prom_range *range, double *value)
 {
-	const char *expression = np_metrics_expression(querier->conf, signal);
+	const char *expression = np_metrics_expression(q->conf, signal);
 	char other[NP_METRICS_LABEL] = "";
 	struct np_err err = NP_ERR_INIT;
-	struct cli_diagnosis *diagnosis = querier->diagnosis;
+	struct cli_diagnosis *diag = q->diag;
 	int rc = 0;
 
-	for (size_t i = 0; i < querier->n * range->n_steps; i++)
+	for (size_t i = 0; i < q->n * range->n_steps; i++)
 		value[i] = NAN;
-	if (!expression || querier->stopped || querier->silent[signal] ||
-	    (signal >= NP_SIGNAL_SHOWN && querier->run > MAX_SHOWN_RUNS))
+	if (!expression || q->stopped || q->silent[signal] ||
+	    (signal >= NP_SIGNAL_SHOWN && q->run > MAX_SHOWN_RUNS))
 		return;
-	if (diagnosis->n_queries == MAX_QUERIES ||
-	    np_mono_sec() > querier->until) {
-		querier->stopped = true;
-		np_errf(&diagnosis->no_metrics, 0,
+	if (diag->n_queries == MAX_QUERIES || np_mono_sec() > q->until) {
+		q->stopped = true;
+		np_errf(&diag->no_metrics, 0,
 			"not all comparable runs were examined: limit of "
 			"queries or time reached after %zu queries",
-			diagnosis->n_queries);
+			diag->n_queries);
 		return;
 	}
-	diagnosis->n_queries++;
-	rc = np_http_query(querier->http, expression, querier->name, querier->n,
-			   range, value, other, &err);
-	diagnosis->metrics |= !rc;
-	if (rc == -EINVAL && !diagnosis->no_metrics.text[0])
-		np_errf(&diagnosis->no_metrics, rc, "%s: %.200s",
+	diag->n_queries++;
+	rc = np_http_query(q->http, expression, q->name, q->n, range, value,
+			   other, &err);
+	diag->metrics |= !rc;
+	if (rc == -EINVAL && !diag->no_metrics.text[0])
+		np_errf(&diag->no_metrics, rc, "%s: %.200s",
 			np_signal_name(signal), err.text);
 	else if (rc && rc != -EINVAL)
-		diagnosis->no_metrics = err;
-	querier->stopped |= rc && (rc != -EINVAL || !diagnosis->metrics);
-	if (!rc && *other && !diagnosis->no_metrics.text[0])
-		np_errf(&diagnosis->no_metrics, 0,
+		diag->no_metrics = err;
+	q->stopped |= rc && (rc != -EINVAL || !diag->metrics);
+	if (!rc && *other && !diag->no_metrics.text[0])
+		np_errf(&diag->no_metrics, 0,
 			"the label %s also has the value \"%s\", which is not "
 			"one of the nodes (MetricsLabel)",
-			querier->conf->label, other);
+			q->conf->label, other);
 }
 
 /*
@@ -770,7 +757,7 @@ static void query(struct querier *querier, enum np_signal signal,
  * np_examine_is_near() are queried for all nodes, and the others only for those
  * of the run, which come first.
  */
-static void query_leaf(struct querier *querier, const struct np_acct_job *job,
+static void query_leaf(struct querier *q, const struct np_acct_job *job,
 		       uint32_t leaf, const struct np_prom_range *range,
 		       struct np_examine_run *seen)
 {
@@ -778,45 +765,42 @@ static void query_leaf(struct querier *querier, const struct np_acct_job *job,
 	double value[CLI_DIAGNOSIS_LEAF_NODES];
 	struct np_examine_node *more;
 
-	select_nodes(querier, job, leaf, true);
-	n = querier->n;
-	if (job == querier->diagnosis->job)
-		querier->diagnosis->n_nodes_skipped += querier->n_skipped;
-	more = reallocarray(seen->node, seen->n + querier->n, sizeof(*more));
+	select_nodes(q, job, leaf, true);
+	n = q->n;
+	if (job == q->diag->job)
+		q->diag->n_nodes_skipped += q->n_skipped;
+	more = reallocarray(seen->node, seen->n + q->n, sizeof(*more));
 	if (!more)
 		cli_no_memory();
 	seen->node = more;
 	more += seen->n;
 	seen->n += n;
 	for (size_t i = 0; i < n; i++) {
-		more[i].node = querier->number[i];
+		more[i].node = q->number[i];
 		more[i].leaf = leaf;
-		more[i].own =
-			has_node(querier->diagnosis, job, querier->number[i]);
+		more[i].own = has_node(q->diag, job, q->number[i]);
 		own += more[i].own;
 		for (int s = 0; s < NP_N_SIGNALS; s++)
 			more[i].value[s] = NAN;
 	}
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		querier->n =
-			s == NP_SIGNAL_TRAFFIC ||
-					np_examine_is_near((enum np_signal)s) ?
-				n :
-				own;
-		query(querier, (enum np_signal)s, range, value);
-		for (size_t i = 0; i < querier->n; i++)
+		q->n = s == NP_SIGNAL_TRAFFIC ||
+				       np_examine_is_near((enum np_signal)s) ?
+			       n :
+			       own;
+		query(q, (enum np_signal)s, range, value);
+		for (size_t i = 0; i < q->n; i++)
 			more[i].value[s] = value[i];
 	}
-	querier->n = n;
+	q->n = n;
 }
 
 /* Query all signals for a whole run. */
-static void query_run(struct querier *querier, const struct np_acct_job *job,
+static void query_run(struct querier *q, const struct np_acct_job *job,
 		      struct np_examine_run *seen)
 {
-	struct cli_diagnosis *diagnosis = querier->diagnosis;
-	double end = np_acct_job_end(&diagnosis->acct, job),
-	       sec = end - job->start;
+	struct cli_diagnosis *diag = q->diag;
+	double end = np_acct_job_end(&diag->acct, job), sec = end - job->start;
 	const struct np_prom_range range = {
 		.start = end,
 		.window_sec = sec,
@@ -825,13 +809,13 @@ static void query_run(struct querier *querier, const struct np_acct_job *job,
 	struct np_acct_place *leaf;
 	size_t n;
 
-	if (!querier->http || sec < MIN_SAMPLES * querier->conf->interval_sec)
+	if (!q->http || sec < MIN_SAMPLES * q->conf->interval_sec)
 		return;
-	leaf = all_leaves(&diagnosis->acct, job, &n);
-	if (job == diagnosis->job && n > CLI_DIAGNOSIS_LEAVES)
-		diagnosis->n_leaves_skipped = n - CLI_DIAGNOSIS_LEAVES;
+	leaf = all_leaves(&diag->acct, job, &n);
+	if (job == diag->job && n > CLI_DIAGNOSIS_LEAVES)
+		diag->n_leaves_skipped = n - CLI_DIAGNOSIS_LEAVES;
 	for (size_t i = 0; i < n && i < CLI_DIAGNOSIS_LEAVES; i++)
-		query_leaf(querier, job, leaf[i].leaf, &range, seen);
+		query_leaf(q, job, leaf[i].leaf, &range, seen);
 	free(leaf);
 }
 
@@ -839,27 +823,26 @@ static void query_run(struct querier *querier, const struct np_acct_job *job,
  * Compute how long other jobs occupied the leaf switches of a job, in seconds:
  * their node-seconds divided by the number of nodes that the job does not have.
  */
-static double occupied_sec(const struct cli_diagnosis *diagnosis,
+static double occupied_sec(const struct cli_diagnosis *diag,
 			   const struct np_acct_job *job)
 {
 	size_t n_leaves, n;
-	struct np_acct_place *leaf =
-		all_leaves(&diagnosis->acct, job, &n_leaves);
+	struct np_acct_place *leaf = all_leaves(&diag->acct, job, &n_leaves);
 	struct np_acct_neighbour *jobs;
 	double node_sec = 0, other_nodes = 0;
 
-	cli_check_memory(np_acct_neighbours(&diagnosis->acct, job, &jobs, &n));
+	cli_check_memory(np_acct_neighbours(&diag->acct, job, &jobs, &n));
 	for (size_t i = 0; i < n_leaves; i++)
-		other_nodes += diagnosis->acct.one_leaf ?
-				       diagnosis->acct.node_name.n :
-				       diagnosis->acct.leaf_size[leaf[i].leaf];
+		other_nodes += diag->acct.one_leaf ?
+				       diag->acct.node_name.n :
+				       diag->acct.leaf_size[leaf[i].leaf];
 	free(leaf);
 	for (size_t i = 0; i < n; i++)
 		node_sec += jobs[i].nodes * (jobs[i].to - jobs[i].from);
 	free(jobs);
 	other_nodes -= job->n_listed;
 	return other_nodes > 0 ? fmin(node_sec / other_nodes,
-				      np_acct_job_sec(&diagnosis->acct, job)) :
+				      np_acct_job_sec(&diag->acct, job)) :
 				 0;
 }
 
@@ -902,22 +885,20 @@ static uint32_t busiest_leaf(const struct np_examine_run *seen)
 }
 
 /* Divide the time of a job into the steps of its timeline. */
-static void divide_time(const struct querier *querier,
-			const struct np_acct_job *job,
+static void divide_time(const struct querier *q, const struct np_acct_job *job,
 			struct cli_timeline *timeline)
 {
-	double sec =
-		np_acct_job_end(&querier->diagnosis->acct, job) - job->start;
+	double sec = np_acct_job_end(&q->diag->acct, job) - job->start;
 
 	timeline->step_sec =
-		fmax(sec / CLI_DIAGNOSIS_STEPS, querier->conf->interval_sec);
+		fmax(sec / CLI_DIAGNOSIS_STEPS, q->conf->interval_sec);
 	timeline->n = (size_t)fmin(floor(sec / timeline->step_sec),
 				   CLI_DIAGNOSIS_STEPS);
 	timeline->start = job->start;
 }
 
 /* Summarise the probes of a job, if it was measured. */
-static void summarise_probes(const struct querier *querier,
+static void summarise_probes(const struct querier *q,
 			     const struct cli_diagnosis_opt *opt,
 			     const struct np_acct_job *job,
 			     struct np_examine_probes *out)
@@ -927,7 +908,7 @@ static void summarise_probes(const struct querier *querier,
 	*out = (struct np_examine_probes){ .delayed = NAN };
 	if (!opt->probes)
 		return;
-	divide_time(querier, job, &timeline);
+	divide_time(q, job, &timeline);
 	out->n = timeline.n;
 	opt->probes(opt->probes_arg, job->id, timeline.start, timeline.step_sec,
 		    out);
@@ -958,28 +939,28 @@ static void set_worst(struct cli_timeline *timeline, bool near,
  * value: scratch memory for CLI_DIAGNOSIS_LEAF_NODES nodes. The window of a step
  * has at least three samples, so that a rate can be computed from it.
  */
-static void query_steps(struct querier *querier, bool near, uint32_t leaf,
+static void query_steps(struct querier *q, bool near, uint32_t leaf,
 			enum np_signal signal, double *value)
 {
-	struct cli_timeline *timeline = &querier->diagnosis->timeline;
+	struct cli_timeline *timeline = &q->diag->timeline;
 	const struct np_prom_range range = {
 		.start = timeline->start + timeline->step_sec,
 		.step_sec = timeline->step_sec,
-		.window_sec = fmax(timeline->step_sec,
-				   3 * querier->conf->interval_sec),
+		.window_sec =
+			fmax(timeline->step_sec, 3 * q->conf->interval_sec),
 		.n_steps = timeline->n,
 	};
 	size_t own;
 
-	select_nodes(querier, querier->diagnosis->job, leaf, false);
-	own = querier->n;
+	select_nodes(q, q->diag->job, leaf, false);
+	own = q->n;
 	if (near || signal == NP_SIGNAL_TRAFFIC)
-		select_nodes(querier, querier->diagnosis->job, leaf, true);
-	query(querier, signal, &range, value);
+		select_nodes(q, q->diag->job, leaf, true);
+	query(q, signal, &range, value);
 	for (size_t step = 0; signal == NP_SIGNAL_TRAFFIC && step < timeline->n;
 	     step++) {
-		double others = sum_of(value + own * timeline->n,
-				       querier->n - own, timeline->n, step);
+		double others = sum_of(value + own * timeline->n, q->n - own,
+				       timeline->n, step);
 
 		set_worst(timeline, false, signal, step, others, leaf);
 		if (leaf != timeline->leaf)
@@ -987,35 +968,32 @@ static void query_steps(struct querier *querier, bool near, uint32_t leaf,
 		timeline->own[step] = sum_of(value, own, timeline->n, step);
 		timeline->others[step] = others;
 	}
-	for (size_t i = near ? own : 0;
-	     signal != NP_SIGNAL_TRAFFIC && i < querier->n; i++)
+	for (size_t i = near ? own : 0; signal != NP_SIGNAL_TRAFFIC && i < q->n;
+	     i++)
 		for (size_t step = 0; step < timeline->n; step++)
 			set_worst(timeline, near, signal, step,
-				  value[i * timeline->n + step],
-				  querier->number[i]);
+				  value[i * timeline->n + step], q->number[i]);
 }
 
 /* Make the timeline: query the same time again, in steps. */
-static void make_timeline(struct querier *querier,
-			  const struct np_examine_run *seen)
+static void make_timeline(struct querier *q, const struct np_examine_run *seen)
 {
 	static const enum np_signal of_every_job[] = {
 		NP_SIGNAL_TRAFFIC,
 		NP_SIGNAL_CPU_WAIT,
 		NP_SIGNAL_IO_WAIT,
 	};
-	struct cli_diagnosis *diagnosis = querier->diagnosis;
-	struct cli_timeline *timeline = &diagnosis->timeline;
+	struct cli_diagnosis *diag = q->diag;
+	struct cli_timeline *timeline = &diag->timeline;
 	struct np_acct_place leaf[CLI_DIAGNOSIS_LEAVES];
-	size_t n = np_acct_leaves(&diagnosis->acct, diagnosis->job, leaf,
+	size_t n = np_acct_leaves(&diag->acct, diag->job, leaf,
 				  CLI_DIAGNOSIS_LEAVES);
 	double *value;
 
 	timeline->has_probes = seen->probes.n > 0;
-	timeline->has_metrics = diagnosis->metrics && !querier->stopped &&
-				seen->n;
+	timeline->has_metrics = diag->metrics && !q->stopped && seen->n;
 	if (timeline->has_probes || timeline->has_metrics)
-		divide_time(querier, diagnosis->job, timeline);
+		divide_time(q, diag->job, timeline);
 	memcpy(timeline->delayed, seen->probes.window,
 	       sizeof(timeline->delayed));
 	for (int s = 0; s < NP_N_SIGNALS; s++)
@@ -1029,8 +1007,8 @@ static void make_timeline(struct querier *querier,
 			   sizeof(*value));
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < NP_ARRAY_SIZE(of_every_job); k++)
-			query_steps(querier, false, leaf[i].leaf,
-				    of_every_job[k], value);
+			query_steps(q, false, leaf[i].leaf, of_every_job[k],
+				    value);
 	free(value);
 }
 
@@ -1038,28 +1016,27 @@ static void make_timeline(struct querier *querier,
  * Add the other signals that were unusual in the whole run, first of the job and
  * then of others, each on the leaf switch of the worst node.
  */
-static void extend_timeline(struct querier *querier)
+static void extend_timeline(struct querier *q)
 {
-	struct cli_diagnosis *diagnosis = querier->diagnosis;
+	struct cli_diagnosis *diag = q->diag;
 	double *value = cli_calloc(
 		CLI_DIAGNOSIS_LEAF_NODES * CLI_DIAGNOSIS_STEPS, sizeof(*value));
 
-	querier->run = 0;
-	for (int i = 0; diagnosis->timeline.has_metrics && !querier->stopped &&
-			i < 2 * NP_N_SIGNALS;
+	q->run = 0;
+	for (int i = 0;
+	     diag->timeline.has_metrics && !q->stopped && i < 2 * NP_N_SIGNALS;
 	     i++) {
 		bool near = i >= NP_N_SIGNALS;
 		enum np_signal signal = (enum np_signal)(i % NP_N_SIGNALS);
 		const struct np_examine_signal *reading =
-			near ? &diagnosis->result.near[signal] :
-			       &diagnosis->result.sign[signal];
+			near ? &diag->result.near[signal] :
+			       &diag->result.sign[signal];
 
 		if (!reading->unusual || signal == NP_SIGNAL_CPU_WAIT ||
 		    signal == NP_SIGNAL_IO_WAIT ||
-		    diagnosis->n_queries == MAX_QUERIES)
+		    diag->n_queries == MAX_QUERIES)
 			continue;
-		query_steps(querier, near,
-			    diagnosis->acct.leaf_of[reading->node], signal,
+		query_steps(q, near, diag->acct.leaf_of[reading->node], signal,
 			    value);
 	}
 	free(value);
@@ -1069,26 +1046,26 @@ static void extend_timeline(struct querier *querier)
  * Divide the cost of the network among the neighbours, by their traffic or, if
  * that is unknown, by their nodes.
  */
-static void share_cost(struct cli_diagnosis *diagnosis)
+static void share_cost(struct cli_diagnosis *diag)
 {
 	double sum = 0,
-	       sec = diagnosis->result.blame.cause[NP_CAUSE_NETWORK].sec.mean;
-	bool slow = diagnosis->result.blame.verdict >= NP_BLAME_CAUSE;
+	       sec = diag->result.blame.cause[NP_CAUSE_NETWORK].sec.mean;
+	bool slow = diag->result.blame.verdict >= NP_BLAME_CAUSE;
 
-	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
-		struct np_acct_neighbour *neighbour = &diagnosis->neighbour[i];
+	for (size_t i = 0; i < diag->n_neighbours; i++) {
+		struct np_acct_neighbour *neighbour = &diag->neighbour[i];
 
 		neighbour->cost_sec =
 			(neighbour->to - neighbour->from) *
-			(!diagnosis->result.by_traffic ? neighbour->nodes :
-			 isnan(neighbour->rate)	       ? 0 :
-							 neighbour->rate);
+			(!diag->result.by_traffic ? neighbour->nodes :
+			 isnan(neighbour->rate)	  ? 0 :
+						    neighbour->rate);
 		sum += neighbour->cost_sec;
 	}
-	for (size_t i = 0; i < diagnosis->n_neighbours; i++)
-		diagnosis->neighbour[i].cost_sec =
+	for (size_t i = 0; i < diag->n_neighbours; i++)
+		diag->neighbour[i].cost_sec =
 			slow && sum > 0 ?
-				diagnosis->neighbour[i].cost_sec / sum * sec :
+				diag->neighbour[i].cost_sec / sum * sec :
 				NAN;
 }
 
@@ -1105,11 +1082,11 @@ static void add_value(double *sum, enum np_signal signal, double value)
  * Record that a neighbour ran on the node with the worst value. Of several, the
  * one with the longest overlap with the job is kept.
  */
-static void set_near(struct cli_diagnosis *diagnosis, enum np_signal signal,
+static void set_near(struct cli_diagnosis *diag, enum np_signal signal,
 		     size_t i)
 {
-	const struct np_acct_neighbour *neighbour = diagnosis->neighbour;
-	uint32_t *at = &diagnosis->near_neighbour[signal];
+	const struct np_acct_neighbour *neighbour = diag->neighbour;
+	uint32_t *at = &diag->near_neighbour[signal];
 
 	if (*at == NP_NO_INDEX ||
 	    neighbour[i].to - neighbour[i].from >
@@ -1121,50 +1098,46 @@ static void set_near(struct cli_diagnosis *diagnosis, enum np_signal signal,
  * Compute the signals of each neighbour, from the nodes that have values, and
  * find which neighbours had the nodes with the worst ones.
  */
-static void measure_neighbours(struct cli_diagnosis *diagnosis,
+static void measure_neighbours(struct cli_diagnosis *diag,
 			       const struct np_examine_run *seen)
 {
-	diagnosis->neighbour_value = cli_calloc(
-		diagnosis->n_neighbours, sizeof(*diagnosis->neighbour_value));
+	diag->neighbour_value =
+		cli_calloc(diag->n_neighbours, sizeof(*diag->neighbour_value));
 	for (int s = 0; s < NP_N_SIGNALS; s++)
-		diagnosis->near_neighbour[s] = NP_NO_INDEX;
-	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
+		diag->near_neighbour[s] = NP_NO_INDEX;
+	for (size_t i = 0; i < diag->n_neighbours; i++) {
 		const struct np_acct_job *other =
-			&diagnosis->acct.job[diagnosis->neighbour[i].job];
-		double *value = diagnosis->neighbour_value[i];
+			&diag->acct.job[diag->neighbour[i].job];
+		double *value = diag->neighbour_value[i];
 
 		for (int s = 0; s < NP_N_SIGNALS; s++)
 			value[s] = NAN;
 		for (size_t k = 0; k < seen->n; k++) {
 			const struct np_examine_node *node = &seen->node[k];
 
-			if (node->own ||
-			    !has_node(diagnosis, other, node->node))
+			if (node->own || !has_node(diag, other, node->node))
 				continue;
 			for (int s = 0; s < NP_N_SIGNALS; s++) {
 				add_value(&value[s], (enum np_signal)s,
 					  node->value[s]);
 				if (np_examine_is_near((enum np_signal)s) &&
-				    diagnosis->result.near[s].node ==
-					    node->node)
-					set_near(diagnosis, (enum np_signal)s,
-						 i);
+				    diag->result.near[s].node == node->node)
+					set_near(diag, (enum np_signal)s, i);
 			}
 		}
-		diagnosis->neighbour[i].rate = value[NP_SIGNAL_TRAFFIC];
+		diag->neighbour[i].rate = value[NP_SIGNAL_TRAFFIC];
 	}
 }
 
 /* ---- metrics: examination ---- */
 
 /* Signals that the site does not measure need not be queried again. */
-static void find_silent(struct querier *querier,
-			const struct np_examine_run *seen)
+static void find_silent(struct querier *q, const struct np_examine_run *seen)
 {
 	for (int k = 0; k < NP_N_SIGNALS; k++) {
-		querier->silent[k] = true;
+		q->silent[k] = true;
 		for (size_t i = 0; i < seen->n; i++)
-			querier->silent[k] &= isnan(seen->node[i].value[k]);
+			q->silent[k] &= isnan(seen->node[i].value[k]);
 	}
 }
 
@@ -1190,132 +1163,125 @@ static size_t nodes_without(const struct np_examine_run *seen, size_t *own)
  * probably have other names on the metrics server. Such runs, if the job has
  * values, are probably older than the samples that the server keeps.
  */
-static void count_without(struct querier *querier,
-			  const struct np_examine_run *seen)
+static void count_without(struct querier *q, const struct np_examine_run *seen)
 {
-	struct cli_diagnosis *diagnosis = querier->diagnosis;
+	struct cli_diagnosis *diag = q->diag;
 	size_t own, n = nodes_without(seen, &own);
 
-	if (!querier->run) {
-		diagnosis->n_without = n;
-		querier->has_values = n < own;
-	} else if (querier->has_values && !querier->stopped && own &&
-		   n == own) {
-		diagnosis->n_runs_without++;
+	if (!q->run) {
+		diag->n_without = n;
+		q->has_values = n < own;
+	} else if (q->has_values && !q->stopped && own && n == own) {
+		diag->n_runs_without++;
 	}
 }
 
 /*
  * Query the job and its comparable runs, and attribute the excess of the job to
- * causes. diagnosis->examined is set if there is a result.
+ * causes. diag->examined is set if there is a result.
  */
-static void examine(struct querier *querier,
-		    const struct cli_diagnosis_opt *opt)
+static void examine(struct querier *q, const struct cli_diagnosis_opt *opt)
 {
-	struct cli_diagnosis *diagnosis = querier->diagnosis;
+	struct cli_diagnosis *diag = q->diag;
 	struct np_examine_run seen[CLI_DIAGNOSIS_RUNS + 1] = { { .n = 0 } };
 	struct np_err err = NP_ERR_INIT;
-	size_t n = diagnosis->n_examined;
+	size_t n = diag->n_examined;
 
 	/* The job comes first: without values for it, no others are needed. */
 	for (size_t i = 0; i <= n; i++) {
 		const struct np_acct_job *job =
-			i ? &diagnosis->acct.job[diagnosis->comparable[i - 1]] :
-			    diagnosis->job;
+			i ? &diag->acct.job[diag->comparable[i - 1]] :
+			    diag->job;
 		struct np_examine_run *run = &seen[i ? i - 1 : n];
 
-		querier->run = i;
-		run->sec = fmax(np_acct_job_sec(&diagnosis->acct, job), 1e-3);
-		summarise_probes(querier, opt, job, &run->probes);
-		run->occupied_sec = occupied_sec(diagnosis, job);
-		query_run(querier, job, run);
-		count_without(querier, run);
+		q->run = i;
+		run->sec = fmax(np_acct_job_sec(&diag->acct, job), 1e-3);
+		summarise_probes(q, opt, job, &run->probes);
+		run->occupied_sec = occupied_sec(diag, job);
+		query_run(q, job, run);
+		count_without(q, run);
 		if (!i) {
-			find_silent(querier, run);
-			make_timeline(querier, run);
+			find_silent(q, run);
+			make_timeline(q, run);
 		}
 	}
-	diagnosis->examined = !cli_check_memory(
-		np_examine(seen, n, &diagnosis->result, &err));
-	if (diagnosis->examined) {
-		measure_neighbours(diagnosis, &seen[n]);
-		share_cost(diagnosis);
-		extend_timeline(querier);
+	diag->examined =
+		!cli_check_memory(np_examine(seen, n, &diag->result, &err));
+	if (diag->examined) {
+		measure_neighbours(diag, &seen[n]);
+		share_cost(diag);
+		extend_timeline(q);
 	}
 	for (size_t i = 0; i <= n; i++)
 		free(seen[i].node);
 }
 
-/* Connect to the metrics server, or set diagnosis->no_metrics to why not. */
-static void connect_server(struct querier *querier)
+/* Connect to the metrics server, or set diag->no_metrics to why not. */
+static void connect_server(struct querier *q)
 {
-	struct cli_diagnosis *diagnosis = querier->diagnosis;
-	double sec = np_acct_job_end(&diagnosis->acct, diagnosis->job) -
-		     diagnosis->job->start;
+	struct cli_diagnosis *diag = q->diag;
+	double sec = np_acct_job_end(&diag->acct, diag->job) - diag->job->start;
 
-	if (!querier->conf->url[0])
-		np_errf(&diagnosis->no_metrics, 0,
+	if (!q->conf->url[0])
+		np_errf(&diag->no_metrics, 0,
 			"no metrics server is configured (MetricsURL in "
 			"netprof.conf, --metrics-url)");
-	else if (sec < MIN_SAMPLES * querier->conf->interval_sec)
-		np_errf(&diagnosis->no_metrics, 0,
+	else if (sec < MIN_SAMPLES * q->conf->interval_sec)
+		np_errf(&diag->no_metrics, 0,
 			"the job ran for %.0f s, too short for samples every "
 			"%g s (MetricsInterval)",
-			sec, querier->conf->interval_sec);
+			sec, q->conf->interval_sec);
 	else
-		np_http_new(querier->conf, &querier->http,
-			    &diagnosis->no_metrics);
+		np_http_new(q->conf, &q->http, &diag->no_metrics);
 }
 
 /* Without a metrics server, the accounting alone is examined. */
-static void examine_job(struct cli_diagnosis *diagnosis,
+static void examine_job(struct cli_diagnosis *diag,
 			const struct cli_diagnosis_opt *opt,
 			const struct np_metrics_conf *conf)
 {
-	struct querier querier = {
-		.diagnosis = diagnosis,
+	struct querier q = {
+		.diag = diag,
 		.conf = conf,
 		.until = np_mono_sec() + MAX_QUERY_SEC,
-		.name = cli_calloc(CLI_DIAGNOSIS_LEAF_NODES,
-				   sizeof(*querier.name)),
-		.number = cli_calloc(CLI_DIAGNOSIS_LEAF_NODES,
-				     sizeof(*querier.number)),
+		.name = cli_calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*q.name)),
+		.number =
+			cli_calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*q.number)),
 	};
 
-	connect_server(&querier);
-	examine(&querier, opt);
-	clear_names(&querier);
-	np_http_free(querier.http);
-	free(querier.name);
-	free(querier.number);
+	connect_server(&q);
+	examine(&q, opt);
+	clear_names(&q);
+	np_http_free(q.http);
+	free(q.name);
+	free(q.number);
 }
 
 /*
  * The accounting is read first: if the job is not in it, there is nothing to
  * examine.
  */
-void cli_diagnosis_make(struct cli_diagnosis *diagnosis,
+void cli_diagnosis_make(struct cli_diagnosis *diag,
 			const struct cli_diagnosis_opt *opt,
 			const struct np_metrics_conf *conf, uint32_t id,
 			uint32_t task, double now)
 {
-	*diagnosis = (struct cli_diagnosis){ .since_sec = opt->since_sec,
-					     .acct.now = now };
-	if (load_accounting(diagnosis, opt, id, task, &diagnosis->why))
-		diagnosis->job = NULL;
-	if (!diagnosis->job)
+	*diag = (struct cli_diagnosis){ .since_sec = opt->since_sec,
+					.acct.now = now };
+	if (load_accounting(diag, opt, id, task, &diag->why))
+		diag->job = NULL;
+	if (!diag->job)
 		return;
-	diagnosis->masked =
-		jobs_are_private(opt->accounting, &diagnosis->not_named);
-	examine_job(diagnosis, opt, conf);
+	diag->masked = jobs_are_private(opt->accounting, &diag->not_named);
+	examine_job(diag, opt, conf);
 }
 
 /* Harmless if cli_diagnosis_make() was never called on a zeroed structure. */
-void cli_diagnosis_free(struct cli_diagnosis *diagnosis)
+void cli_diagnosis_free(struct cli_diagnosis *diag)
 {
-	np_acct_free(&diagnosis->acct);
-	free(diagnosis->neighbour);
-	free(diagnosis->neighbour_value);
-	diagnosis->neighbour = NULL;
-	diagnosis->neighbour_value = NULL;
+	np_acct_free(&diag->acct);
+	free(diag->neighbour);
+	free(diag->neighbour_value);
+	diag->neighbour = NULL;
+	diag->neighbour_value = NULL;
 }

@@ -45,18 +45,18 @@ const char *cli_acct_leaf(const struct np_acct *acct, uint32_t number)
 }
 
 /* Whether the user who runs this command may see whose job this is. */
-static bool may_name(const struct cli_diagnosis *diagnosis,
+static bool may_name(const struct cli_diagnosis *diag,
 		     const struct np_acct_job *job)
 {
 	const struct passwd *pw;
 	char user[NAME_BYTES];
 
-	if (!diagnosis->masked)
+	if (!diag->masked)
 		return true;
 	pw = getpwuid(geteuid());
-	return pw && !strcmp(pw->pw_name,
-			     np_acct_text(&diagnosis->acct.text, job->user,
-					  user, sizeof(user)));
+	return pw &&
+	       !strcmp(pw->pw_name, np_acct_text(&diag->acct.text, job->user,
+						 user, sizeof(user)));
 }
 
 /* The id of a job, "12" or "12_3". */
@@ -68,10 +68,10 @@ static const char *job_id(const struct np_acct_job *job)
 }
 
 /* The id of a neighbour, or "another job" if that job is private. */
-static const char *job_name(const struct cli_diagnosis *diagnosis,
+static const char *job_name(const struct cli_diagnosis *diag,
 			    const struct np_acct_job *job)
 {
-	return may_name(diagnosis, job) ? job_id(job) : "another job";
+	return may_name(diag, job) ? job_id(job) : "another job";
 }
 
 /* Whether the run time can be judged, and if not, why. */
@@ -81,17 +81,17 @@ enum job_state { JOB_COMPARABLE, JOB_RUNNING, JOB_FAILED };
  * A running job can be judged once it has taken longer than its comparable
  * runs usually do.
  */
-static enum job_state job_state(const struct cli_diagnosis *diagnosis)
+static enum job_state job_state(const struct cli_diagnosis *diag)
 {
-	double usual_sec = diagnosis->result.blame.usual_sec;
-	double sec = np_acct_job_sec(&diagnosis->acct, diagnosis->job);
+	double usual_sec = diag->result.blame.usual_sec;
+	double sec = np_acct_job_sec(&diag->acct, diag->job);
 
-	switch (diagnosis->job->state) {
+	switch (diag->job->state) {
 	case NP_ACCT_COMPLETED:
 	case NP_ACCT_TIMEOUT:
 		return JOB_COMPARABLE;
 	case NP_ACCT_RUNNING:
-		return diagnosis->examined && usual_sec > 0 && sec > usual_sec ?
+		return diag->examined && usual_sec > 0 && sec > usual_sec ?
 			       JOB_COMPARABLE :
 			       JOB_RUNNING;
 	default:
@@ -100,11 +100,11 @@ static enum job_state job_state(const struct cli_diagnosis *diagnosis)
 }
 
 /* Whether the causes have costs. */
-static bool is_judged(const struct cli_diagnosis *diagnosis)
+static bool is_judged(const struct cli_diagnosis *diag)
 {
-	return diagnosis->examined &&
-	       diagnosis->result.blame.verdict != NP_BLAME_TOO_FEW &&
-	       job_state(diagnosis) == JOB_COMPARABLE;
+	return diag->examined &&
+	       diag->result.blame.verdict != NP_BLAME_TOO_FEW &&
+	       job_state(diag) == JOB_COMPARABLE;
 }
 
 /* ---- words ---- */
@@ -128,13 +128,13 @@ static const char *const cause_names[NP_N_CAUSES] = {
  * The verdict for programs: the name of the cause that cost most, or "none",
  * "unexplained", "too_few", "running", "failed".
  */
-static const char *verdict_name(const struct cli_diagnosis *diagnosis)
+static const char *verdict_name(const struct cli_diagnosis *diag)
 {
-	const struct np_blame *blame = &diagnosis->result.blame;
+	const struct np_blame *blame = &diag->result.blame;
 	double most = 0;
 	const char *word = "unexplained";
 
-	switch (job_state(diagnosis)) {
+	switch (job_state(diag)) {
 	case JOB_RUNNING:
 		return "running";
 	case JOB_FAILED:
@@ -142,7 +142,7 @@ static const char *verdict_name(const struct cli_diagnosis *diagnosis)
 	default:
 		break;
 	}
-	if (!diagnosis->examined || blame->verdict == NP_BLAME_TOO_FEW)
+	if (!diag->examined || blame->verdict == NP_BLAME_TOO_FEW)
 		return "too_few";
 	if (blame->verdict == NP_BLAME_NOT_SLOW)
 		return "none";
@@ -155,7 +155,7 @@ static const char *verdict_name(const struct cli_diagnosis *diagnosis)
 }
 
 /* The verdict in words, to follow "Verdict: ". */
-static const char *verdict_words(const struct cli_diagnosis *diagnosis)
+static const char *verdict_words(const struct cli_diagnosis *diag)
 {
 	static const struct {
 		const char *name, *words;
@@ -166,7 +166,7 @@ static const char *verdict_words(const struct cli_diagnosis *diagnosis)
 		{ "none", "not slow" },
 		{ "unexplained", "slow for an unknown reason" },
 	};
-	const char *name = verdict_name(diagnosis);
+	const char *name = verdict_name(diag);
 	int c = 0;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(verdicts); i++)
@@ -206,21 +206,21 @@ static const char *days_text(double sec)
 }
 
 /* The name of the node if the cause is on a single one, or NULL. */
-static const char *node_of(const struct cli_diagnosis *diagnosis,
+static const char *node_of(const struct cli_diagnosis *diag,
 			   enum np_cause cause)
 {
-	uint32_t node = diagnosis->result.node[cause];
+	uint32_t node = diag->result.node[cause];
 
-	return node != NP_NO_INDEX && diagnosis->result.one_node[cause] ?
-		       cli_acct_node(&diagnosis->acct, node) :
+	return node != NP_NO_INDEX && diag->result.one_node[cause] ?
+		       cli_acct_node(&diag->acct, node) :
 		       NULL;
 }
 
 /* " on n3" if the cause is on a single node, or "" */
-static const char *on_node(const struct cli_diagnosis *diagnosis,
+static const char *on_node(const struct cli_diagnosis *diag,
 			   enum np_cause cause)
 {
-	const char *node = node_of(diagnosis, cause);
+	const char *node = node_of(diag, cause);
 
 	return node ? cli_text(" on %s", node) : "";
 }
@@ -229,16 +229,16 @@ static const char *on_node(const struct cli_diagnosis *diagnosis,
  * What a user or administrator can do about a cause. The node is named if it is
  * a single one.
  */
-static const char *advice_for(const struct cli_diagnosis *diagnosis,
+static const char *advice_for(const struct cli_diagnosis *diag,
 			      enum np_cause cause)
 {
-	const char *one = node_of(diagnosis, cause);
+	const char *one = node_of(diag, cause);
 	const char *node = one ? one : "NODE", *of = one ? one : "its nodes";
 
 	switch (cause) {
 	case NP_CAUSE_NETWORK:
 		/* Only steps on several nodes are measured. */
-		if (diagnosis->job->n_nodes == 1)
+		if (diag->job->n_nodes == 1)
 			return "avoid such neighbours: sbatch --exclude=NODES";
 		return "measure it (sbatch --netprofile=NAME job.sh), so that "
 		       "placement can avoid such neighbours; by hand: "
@@ -272,22 +272,20 @@ static const char *advice_for(const struct cli_diagnosis *diagnosis,
  * " (above all 126, bob's halo, on leaf0)" if a single neighbour caused at least
  * half of the cost, or "".
  */
-static const char *worst_neighbour(const struct cli_diagnosis *diagnosis)
+static const char *worst_neighbour(const struct cli_diagnosis *diag)
 {
-	const struct np_acct *acct = &diagnosis->acct;
-	double half =
-		diagnosis->result.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
+	const struct np_acct *acct = &diag->acct;
+	double half = diag->result.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
 
-	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
-		const struct np_acct_neighbour *neighbour =
-			&diagnosis->neighbour[i];
+	for (size_t i = 0; i < diag->n_neighbours; i++) {
+		const struct np_acct_neighbour *neighbour = &diag->neighbour[i];
 		const struct np_acct_job *other = &acct->job[neighbour->job];
 		const char *leaf;
 
 		if (!(neighbour->cost_sec >= half))
 			continue;
 		leaf = cli_acct_leaf(acct, neighbour->leaf);
-		if (!may_name(diagnosis, other))
+		if (!may_name(diag, other))
 			return cli_text(" (above all another job on %s)", leaf);
 		return cli_text(" (above all %s, %s's %s, on %s)",
 				job_id(other), cli_acct_text(acct, other->user),
@@ -297,31 +295,31 @@ static const char *worst_neighbour(const struct cli_diagnosis *diagnosis)
 }
 
 /* "6.9 s (90 % interval 5.1 to 8.2 s) due to waiting for memory" */
-static const char *cause_text(const struct cli_diagnosis *diagnosis,
+static const char *cause_text(const struct cli_diagnosis *diag,
 			      enum np_cause cause)
 {
 	const struct np_blame_range *cost =
-		&diagnosis->result.blame.cause[cause].sec;
+		&diag->result.blame.cause[cause].sec;
 
-	return cli_text(
-		"%s (90 %% interval %s) due to %s%s%s", cli_sec(cost->mean),
-		cli_sec_range(fmax(cost->low, 0), cost->high),
-		cause_words[cause], on_node(diagnosis, cause),
-		cause == NP_CAUSE_NETWORK ? worst_neighbour(diagnosis) : "");
+	return cli_text("%s (90 %% interval %s) due to %s%s%s",
+			cli_sec(cost->mean),
+			cli_sec_range(fmax(cost->low, 0), cost->high),
+			cause_words[cause], on_node(diag, cause),
+			cause == NP_CAUSE_NETWORK ? worst_neighbour(diag) : "");
 }
 
-static double job_sec(const struct cli_diagnosis *diagnosis)
+static double job_sec(const struct cli_diagnosis *diag)
 {
-	return np_acct_job_sec(&diagnosis->acct, diagnosis->job);
+	return np_acct_job_sec(&diag->acct, diag->job);
 }
 
 /* "took 12.9 min", or "has run for 12.9 min so far". */
-static const char *took_text(const struct cli_diagnosis *diagnosis)
+static const char *took_text(const struct cli_diagnosis *diag)
 {
-	bool running = diagnosis->job->state == NP_ACCT_RUNNING;
+	bool running = diag->job->state == NP_ACCT_RUNNING;
 
 	return cli_text("%s %s%s", running ? "has run for" : "took",
-			cli_sec(job_sec(diagnosis)), running ? " so far" : "");
+			cli_sec(job_sec(diag)), running ? " so far" : "");
 }
 
 /*
@@ -329,9 +327,9 @@ static const char *took_text(const struct cli_diagnosis *diagnosis)
  * main cause, which is what the user asks, and the cost of each blamed cause. A
  * confidence below 95 % is printed as a word, too, not only as a number.
  */
-static void print_slow(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_slow(FILE *f, const struct cli_diagnosis *diag)
 {
-	const struct np_blame *blame = &diagnosis->result.blame;
+	const struct np_blame *blame = &diag->result.blame;
 	enum np_cause list[NP_N_CAUSES];
 	size_t n = list_blamed(blame, list);
 	char why[CLI_TEXT_BYTES] = "";
@@ -339,9 +337,9 @@ static void print_slow(FILE *f, const struct cli_diagnosis *diagnosis)
 
 	for (size_t i = 0; i < n; i++)
 		cli_appendf(why, sizeof(why), "%s%s", i ? ", and " : "",
-			    cause_text(diagnosis, list[i]));
+			    cause_text(diag, list[i]));
 	head = cli_text("Job %s %s, %s (%.0f %%) longer than undisturbed.",
-			job_id(diagnosis->job), took_text(diagnosis),
+			job_id(diag->job), took_text(diag),
 			cli_sec(blame->excess_sec.mean),
 			100 * blame->excess_sec.mean / blame->alone_sec.mean);
 	if (n)
@@ -361,25 +359,23 @@ static void print_slow(FILE *f, const struct cli_diagnosis *diagnosis)
 			f, CLI_BOLD, 0,
 			"%s None of the examined causes accounts for that%s.",
 			head,
-			diagnosis->metrics ?
-				"; it was probably not the network" :
-				"");
+			diag->metrics ? "; it was probably not the network" :
+					"");
 }
 
 /*
  * The first sentence. Before a job is called slow, it must be finished,
  * successful and comparable with enough other runs.
  */
-static void print_verdict(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_verdict(FILE *f, const struct cli_diagnosis *diag)
 {
-	const struct np_blame *blame = &diagnosis->result.blame;
-	const char *job = job_id(diagnosis->job), *took = took_text(diagnosis);
-	const char *range =
-		cli_sec_range(diagnosis->shortest, diagnosis->longest);
+	const struct np_blame *blame = &diag->result.blame;
+	const char *job = job_id(diag->job), *took = took_text(diag);
+	const char *range = cli_sec_range(diag->shortest, diag->longest);
 
-	switch (job_state(diagnosis)) {
+	switch (job_state(diag)) {
 	case JOB_RUNNING:
-		if (diagnosis->n_examined)
+		if (diag->n_examined)
 			cli_fprintf(f, CLI_BOLD, 0,
 				    "Job %s %s; comparable runs took %s. Ask "
 				    "again when it has ended.",
@@ -394,36 +390,34 @@ static void print_verdict(FILE *f, const struct cli_diagnosis *diagnosis)
 			    "Job %s did not complete: after %s it failed, was "
 			    "cancelled or was requeued, so its run time cannot "
 			    "be compared.",
-			    job, cli_sec(job_sec(diagnosis)));
+			    job, cli_sec(job_sec(diag)));
 		return;
 	default:
 		break;
 	}
-	if (!diagnosis->examined || blame->verdict == NP_BLAME_TOO_FEW)
+	if (!diag->examined || blame->verdict == NP_BLAME_TOO_FEW)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "Too few comparable runs to say whether job %s was "
 			    "slow: it %s, and there %s %zu in the last %s (%d "
 			    "are needed).",
-			    job, took,
-			    diagnosis->n_comparable == 1 ? "is" : "are",
-			    diagnosis->n_comparable,
-			    days_text(diagnosis->since_sec),
+			    job, took, diag->n_comparable == 1 ? "is" : "are",
+			    diag->n_comparable, days_text(diag->since_sec),
 			    NP_BLAME_LEAST_RUNS);
 	else if (blame->verdict == NP_BLAME_NOT_SLOW &&
-		 job_sec(diagnosis) > MIN_LONG * blame->usual_sec)
+		 job_sec(diag) > MIN_LONG * blame->usual_sec)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "Job %s %s, longer than most comparable runs "
 			    "(median %s), but they vary from %s (%zu runs) and "
 			    "no cause was found: it may be chance.",
 			    job, took, cli_sec(blame->usual_sec), range,
-			    diagnosis->n_examined);
+			    diag->n_examined);
 	else if (blame->verdict == NP_BLAME_NOT_SLOW)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "Job %s was not slow: it %s, and comparable runs "
 			    "took %s (%zu runs).",
-			    job, took, range, diagnosis->n_examined);
+			    job, took, range, diag->n_examined);
 	else
-		print_slow(f, diagnosis);
+		print_slow(f, diag);
 }
 
 /* ---- sections ---- */
@@ -432,14 +426,14 @@ static void print_verdict(FILE *f, const struct cli_diagnosis *diagnosis)
  * What comparable runs have in common: alice's fft, or alice's "sbatch run.sh";
  * without names if the job is private.
  */
-static const char *common_text(const struct cli_diagnosis *diagnosis)
+static const char *common_text(const struct cli_diagnosis *diag)
 {
-	const struct np_acct *acct = &diagnosis->acct;
-	const struct np_acct_job *job = diagnosis->job;
-	bool by_name = diagnosis->same == NP_ACCT_SAME_NAME;
+	const struct np_acct *acct = &diag->acct;
+	const struct np_acct_job *job = diag->job;
+	bool by_name = diag->same == NP_ACCT_SAME_NAME;
 	char command[NAME_BYTES];
 
-	if (!may_name(diagnosis, job))
+	if (!may_name(diag, job))
 		return by_name ? "the same user and name" :
 				 "the same user and command";
 	if (by_name)
@@ -450,9 +444,9 @@ static const char *common_text(const struct cli_diagnosis *diagnosis)
 }
 
 /* Which runs the job was compared with, and why these. */
-static void print_compared(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_compared(FILE *f, const struct cli_diagnosis *diag)
 {
-	const struct np_acct_job *job = diagnosis->job;
+	const struct np_acct_job *job = diag->job;
 	const char *limit = "", *tasks = "", *took = "", *why = "";
 
 	if (isfinite(job->limit_sec) && job->limit_sec > 0)
@@ -460,12 +454,11 @@ static void print_compared(FILE *f, const struct cli_diagnosis *diagnosis)
 	if (job->tasks)
 		tasks = cli_text(", %u task%s", job->tasks,
 				 cli_plural_s(job->tasks));
-	if (diagnosis->n_examined)
+	if (diag->n_examined)
 		took = cli_text(", which took %s",
-				cli_sec_range(diagnosis->shortest,
-					      diagnosis->longest));
-	if (diagnosis->same != NP_ACCT_SAME_NAME)
-		why = diagnosis->named ?
+				cli_sec_range(diag->shortest, diag->longest));
+	if (diag->same != NP_ACCT_SAME_NAME)
+		why = diag->named ?
 			      cli_text("; chosen by command, as fewer than %d "
 				       "have its name",
 				       NP_BLAME_LEAST_RUNS) :
@@ -474,20 +467,18 @@ static void print_compared(FILE *f, const struct cli_diagnosis *diagnosis)
 	cli_flabel(f, "Compared",
 		   "%zu of %zu completed runs of %s on %u node%s (%u "
 		   "processor%s%s%s) in the last %s%s%s",
-		   diagnosis->n_examined, diagnosis->n_comparable,
-		   common_text(diagnosis), job->n_nodes,
-		   cli_plural_s(job->n_nodes), job->cpus,
+		   diag->n_examined, diag->n_comparable, common_text(diag),
+		   job->n_nodes, cli_plural_s(job->n_nodes), job->cpus,
 		   cli_plural_s(job->cpus), tasks, limit,
-		   days_text(diagnosis->since_sec), took, why);
+		   days_text(diag->since_sec), took, why);
 }
 
 /* A number of nodes, processors or tasks, or the name of a partition. */
-static const char *trait_text(const struct cli_diagnosis *diagnosis,
+static const char *trait_text(const struct cli_diagnosis *diag,
 			      enum np_acct_trait trait, uint32_t value)
 {
-	return trait == NP_ACCT_PARTITION ?
-		       cli_acct_text(&diagnosis->acct, value) :
-		       cli_text("%u", value);
+	return trait == NP_ACCT_PARTITION ? cli_acct_text(&diag->acct, value) :
+					    cli_text("%u", value);
 }
 
 /*
@@ -495,20 +486,20 @@ static const char *trait_text(const struct cli_diagnosis *diagnosis,
  * nodes usually has another number of processors, too, and one with another
  * number of processors another number of tasks. Only the first is reported.
  */
-static bool differs(const struct cli_diagnosis *diagnosis,
-		    enum np_acct_trait trait, struct np_acct_usual *out)
+static bool differs(const struct cli_diagnosis *diag, enum np_acct_trait trait,
+		    struct np_acct_usual *out)
 {
 	struct np_acct_usual usual;
 
-	if (!diagnosis->named ||
-	    !np_acct_differs(&diagnosis->acct, diagnosis->job, trait, out))
+	if (!diag->named ||
+	    !np_acct_differs(&diag->acct, diag->job, trait, out))
 		return false;
 	return (trait != NP_ACCT_CPUS && trait != NP_ACCT_TASKS) ||
-	       (!np_acct_differs(&diagnosis->acct, diagnosis->job,
-				 NP_ACCT_NODES, &usual) &&
+	       (!np_acct_differs(&diag->acct, diag->job, NP_ACCT_NODES,
+				 &usual) &&
 		(trait == NP_ACCT_CPUS ||
-		 !np_acct_differs(&diagnosis->acct, diagnosis->job,
-				  NP_ACCT_CPUS, &usual)));
+		 !np_acct_differs(&diag->acct, diag->job, NP_ACCT_CPUS,
+				  &usual)));
 }
 
 /*
@@ -516,17 +507,16 @@ static bool differs(const struct cli_diagnosis *diagnosis,
  * that of the job. own: the job's command; other: that of the newest comparable
  * run. Both buffers have COMMAND_BYTES bytes.
  */
-static bool has_new_command(const struct cli_diagnosis *diagnosis, char *own,
+static bool has_new_command(const struct cli_diagnosis *diag, char *own,
 			    char *other)
 {
-	if (!*np_acct_command(&diagnosis->acct, diagnosis->job, own,
-			      COMMAND_BYTES) ||
-	    !diagnosis->n_examined)
+	if (!*np_acct_command(&diag->acct, diag->job, own, COMMAND_BYTES) ||
+	    !diag->n_examined)
 		return false;
-	for (size_t i = diagnosis->n_examined; i-- > 0;) {
-		np_acct_command(&diagnosis->acct,
-				&diagnosis->acct.job[diagnosis->comparable[i]],
-				other, COMMAND_BYTES);
+	for (size_t i = diag->n_examined; i-- > 0;) {
+		np_acct_command(&diag->acct,
+				&diag->acct.job[diag->comparable[i]], other,
+				COMMAND_BYTES);
 		if (!*other || !strcmp(own, other))
 			return false;
 	}
@@ -534,7 +524,7 @@ static bool has_new_command(const struct cli_diagnosis *diagnosis, char *own,
 }
 
 /* Why the run time may not be comparable after all. */
-static void print_different(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_different(FILE *f, const struct cli_diagnosis *diag)
 {
 	static const char *const words[NP_ACCT_N_TRAITS] = {
 		"number of nodes",
@@ -542,24 +532,23 @@ static void print_different(FILE *f, const struct cli_diagnosis *diagnosis)
 		"number of tasks",
 		"partition",
 	};
-	const struct np_acct_job *job = diagnosis->job;
+	const struct np_acct_job *job = diag->job;
 	char own[COMMAND_BYTES], other[COMMAND_BYTES];
 
 	for (int t = 0; t < NP_ACCT_N_TRAITS; t++) {
 		enum np_acct_trait trait = (enum np_acct_trait)t;
 		struct np_acct_usual usual;
 
-		if (differs(diagnosis, trait, &usual))
+		if (differs(diag, trait, &usual))
 			cli_flabel(f, "Different",
 				   "another %s than in its usual runs: %s, "
 				   "usually %s (%zu of %zu runs of its name)",
-				   words[t],
-				   trait_text(diagnosis, trait, usual.own),
-				   trait_text(diagnosis, trait, usual.usual),
+				   words[t], trait_text(diag, trait, usual.own),
+				   trait_text(diag, trait, usual.usual),
 				   usual.runs, usual.of);
 	}
-	if (has_new_command(diagnosis, own, other)) {
-		bool named = may_name(diagnosis, job);
+	if (has_new_command(diag, own, other)) {
+		bool named = may_name(diag, job);
 
 		cli_flabel(f, "Different",
 			   "it was submitted with another command than "
@@ -608,12 +597,12 @@ static void cause_row(FILE *f, const char *name,
  * The costs of the causes, only of a slow job. A cause that could not be
  * examined has no row, because its cost is unknown, not 0.
  */
-static void print_causes(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_causes(FILE *f, const struct cli_diagnosis *diag)
 {
-	const struct np_blame *blame = &diagnosis->result.blame;
+	const struct np_blame *blame = &diag->result.blame;
 	double excess = blame->excess_sec.mean;
 
-	if (!is_judged(diagnosis) || blame->verdict == NP_BLAME_NOT_SLOW)
+	if (!is_judged(diag) || blame->verdict == NP_BLAME_NOT_SLOW)
 		return;
 	cli_fheading(f, "%-*s%10s%8s  %s", cli_name_column(35, 1), "Cause",
 		     "Cost", "Share", "90 % interval");
@@ -621,7 +610,7 @@ static void print_causes(FILE *f, const struct cli_diagnosis *diagnosis)
 		if (blame->cause[c].examined &&
 		    blame->cause[c].sec.mean > MIN_SHARE * excess)
 			cause_row(f, cause_words[c], &blame->cause[c].sec,
-				  excess, on_node(diagnosis, (enum np_cause)c));
+				  excess, on_node(diag, (enum np_cause)c));
 	cause_row(f, "unexplained", &blame->unexplained_sec, excess, "");
 }
 
@@ -674,15 +663,14 @@ static const enum np_cause cause_of[NP_N_SIGNALS] = {
  * The cause whose share includes the cost of a signal; NULL: none. If that
  * cause was not examined, its cost is unexplained.
  */
-static const char *share_name(const struct cli_diagnosis *diagnosis,
+static const char *share_name(const struct cli_diagnosis *diag,
 			      enum np_signal signal)
 {
 	enum np_cause cause = cause_of[signal];
 
 	if (cause == NP_N_CAUSES)
 		return NULL;
-	return is_judged(diagnosis) &&
-			       !diagnosis->result.blame.cause[cause].examined ?
+	return is_judged(diag) && !diag->result.blame.cause[cause].examined ?
 		       "unexplained" :
 		       cause_names[cause];
 }
@@ -692,16 +680,15 @@ static const char *share_name(const struct cli_diagnosis *diagnosis,
  * seconds that pages and packets take are already in the exposure to that
  * cause.
  */
-static const char *counted_as(const struct cli_diagnosis *diagnosis,
+static const char *counted_as(const struct cli_diagnosis *diag,
 			      enum np_signal signal)
 {
-	const struct np_blame *blame = &diagnosis->result.blame;
+	const struct np_blame *blame = &diag->result.blame;
 
 	if (cause_of[signal] == NP_N_CAUSES)
 		return "";
 	if (!blame->cause[cause_of[signal]].examined)
-		return is_judged(diagnosis) ? "; what it costs is unexplained" :
-					      "";
+		return is_judged(diag) ? "; what it costs is unexplained" : "";
 	switch (signal) {
 	case NP_SIGNAL_SWAP:
 		return "; it costs time in which processes wait for memory";
@@ -741,54 +728,47 @@ static const char *const signal_words[NP_N_SIGNALS] = {
  * The neighbour that ran on the node of other jobs where a signal was worst;
  * NULL: none is known.
  */
-static const struct np_acct_job *
-neighbour_at(const struct cli_diagnosis *diagnosis, enum np_signal signal)
+static const struct np_acct_job *neighbour_at(const struct cli_diagnosis *diag,
+					      enum np_signal signal)
 {
-	uint32_t i = diagnosis->neighbour_value ?
-			     diagnosis->near_neighbour[signal] :
-			     NP_NO_INDEX;
+	uint32_t i = diag->neighbour_value ? diag->near_neighbour[signal] :
+					     NP_NO_INDEX;
 
-	return i == NP_NO_INDEX ?
-		       NULL :
-		       &diagnosis->acct.job[diagnosis->neighbour[i].job];
+	return i == NP_NO_INDEX ? NULL :
+				  &diag->acct.job[diag->neighbour[i].job];
 }
 
 /* Signals that are outside the range of comparable runs. */
-static void print_unusual(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_unusual(FILE *f, const struct cli_diagnosis *diag)
 {
-	for (int s = 0; diagnosis->examined && s < NP_N_SIGNALS; s++) {
-		const struct np_examine_signal *reading =
-			&diagnosis->result.sign[s];
+	for (int s = 0; diag->examined && s < NP_N_SIGNALS; s++) {
+		const struct np_examine_signal *reading = &diag->result.sign[s];
 		enum np_signal signal = (enum np_signal)s;
 
 		if (reading->unusual)
 			cli_flabel(f, "Unusual", "%s: %s on %s, usually %s%s",
 				   signal_words[s],
 				   signal_text(signal, reading->value),
-				   cli_acct_node(&diagnosis->acct,
-						 reading->node),
+				   cli_acct_node(&diag->acct, reading->node),
 				   signal_text(signal, reading->usual),
-				   counted_as(diagnosis, signal));
+				   counted_as(diag, signal));
 	}
 	/* Those on nodes of other jobs, with the job there. */
-	for (int s = 0; diagnosis->examined && s < NP_N_SIGNALS; s++) {
-		const struct np_examine_signal *reading =
-			&diagnosis->result.near[s];
+	for (int s = 0; diag->examined && s < NP_N_SIGNALS; s++) {
+		const struct np_examine_signal *reading = &diag->result.near[s];
 		enum np_signal signal = (enum np_signal)s;
-		const struct np_acct_job *other =
-			neighbour_at(diagnosis, signal);
+		const struct np_acct_job *other = neighbour_at(diag, signal);
 
 		if (reading->unusual)
-			cli_flabel(
-				f, "Unusual",
-				"%s on other nodes: %s on %s%s, usually %s",
-				signal_words[s],
-				signal_text(signal, reading->value),
-				cli_acct_node(&diagnosis->acct, reading->node),
-				other ? cli_text(" (%s)",
-						 job_name(diagnosis, other)) :
-					"",
-				signal_text(signal, reading->usual));
+			cli_flabel(f, "Unusual",
+				   "%s on other nodes: %s on %s%s, usually %s",
+				   signal_words[s],
+				   signal_text(signal, reading->value),
+				   cli_acct_node(&diag->acct, reading->node),
+				   other ? cli_text(" (%s)",
+						    job_name(diag, other)) :
+					   "",
+				   signal_text(signal, reading->usual));
 	}
 }
 
@@ -817,20 +797,19 @@ static enum np_signal signal_of(int row)
 }
 
 /* The value of a row other than PROBES. */
-static double value_at(const struct cli_diagnosis *diagnosis, int row,
-		       size_t step)
+static double value_at(const struct cli_diagnosis *diag, int row, size_t step)
 {
-	return row < NEAR ? diagnosis->timeline.value[row][step] :
-			    diagnosis->timeline.near[row - NEAR][step];
+	return row < NEAR ? diag->timeline.value[row][step] :
+			    diag->timeline.near[row - NEAR][step];
 }
 
 /* A signal of this job, and its range in comparable runs. */
 static const struct np_examine_signal *
-usual_of(const struct cli_diagnosis *diagnosis, int row)
+usual_of(const struct cli_diagnosis *diag, int row)
 {
-	return row == NP_SIGNAL_TRAFFIC ? &diagnosis->result.others_traffic :
-	       row < NEAR		? &diagnosis->result.sign[row] :
-					  &diagnosis->result.near[row - NEAR];
+	return row == NP_SIGNAL_TRAFFIC ? &diag->result.others_traffic :
+	       row < NEAR		? &diag->result.sign[row] :
+					  &diag->result.near[row - NEAR];
 }
 
 /*
@@ -840,35 +819,32 @@ usual_of(const struct cli_diagnosis *diagnosis, int row)
  * other nodes as well. Only the traffic of other jobs does not depend on the
  * program.
  */
-static bool is_unusual_at(const struct cli_diagnosis *diagnosis, int row,
+static bool is_unusual_at(const struct cli_diagnosis *diag, int row,
 			  size_t step)
 {
-	const struct cli_timeline *timeline = &diagnosis->timeline;
+	const struct cli_timeline *timeline = &diag->timeline;
 
 	if (row == PROBES)
 		return timeline->has_probes &&
 		       timeline->delayed[step] >= NP_EXAMINE_DELAYED;
-	return diagnosis->examined && timeline->has_metrics &&
-	       (row == NP_SIGNAL_TRAFFIC ||
-		usual_of(diagnosis, row)->unusual) &&
-	       np_examine_is_unusual(signal_of(row), usual_of(diagnosis, row),
-				     value_at(diagnosis, row, step));
+	return diag->examined && timeline->has_metrics &&
+	       (row == NP_SIGNAL_TRAFFIC || usual_of(diag, row)->unusual) &&
+	       np_examine_is_unusual(signal_of(row), usual_of(diag, row),
+				     value_at(diag, row, step));
 }
 
 /* Add a step to an interval, and update its worst value with the place. */
-static void add_step(const struct cli_diagnosis *diagnosis,
-		     struct interval *span)
+static void add_step(const struct cli_diagnosis *diag, struct interval *span)
 {
-	const struct cli_timeline *timeline = &diagnosis->timeline;
+	const struct cli_timeline *timeline = &diag->timeline;
 	enum np_signal signal = signal_of(span->row);
 	size_t step = span->to++;
 
 	if (span->row == PROBES) {
 		span->worst = fmax(span->worst, timeline->delayed[step]);
-	} else if (np_examine_is_worse(signal,
-				       value_at(diagnosis, span->row, step),
+	} else if (np_examine_is_worse(signal, value_at(diag, span->row, step),
 				       span->worst)) {
-		span->worst = value_at(diagnosis, span->row, step);
+		span->worst = value_at(diag, span->row, step);
 		span->place = (span->row < NEAR ?
 				       timeline->place :
 				       timeline->near_place)[signal][step];
@@ -879,68 +855,64 @@ static void add_step(const struct cli_diagnosis *diagnosis,
  * Find the next interval, by signal and then by time; false: there is none.
  * Begin with a zeroed interval.
  */
-static bool next_interval(const struct cli_diagnosis *diagnosis,
+static bool next_interval(const struct cli_diagnosis *diag,
 			  struct interval *span)
 {
-	size_t n = diagnosis->timeline.n;
+	size_t n = diag->timeline.n;
 
 	for (; span->row < N_ROWS; span->row++, span->to = 0) {
 		span->from = span->to;
 		while (span->from < n &&
-		       !is_unusual_at(diagnosis, span->row, span->from))
+		       !is_unusual_at(diag, span->row, span->from))
 			span->from++;
 		if (span->from == n)
 			continue;
 		span->worst = NAN;
 		span->to = span->from;
-		while (span->to < n &&
-		       is_unusual_at(diagnosis, span->row, span->to))
-			add_step(diagnosis, span);
+		while (span->to < n && is_unusual_at(diag, span->row, span->to))
+			add_step(diag, span);
 		return true;
 	}
 	return false;
 }
 
 /* Dates of the begin and the end of an interval. */
-static double begin_of(const struct cli_diagnosis *diagnosis,
+static double begin_of(const struct cli_diagnosis *diag,
 		       const struct interval *span)
 {
-	return diagnosis->timeline.start +
-	       diagnosis->timeline.step_sec * (double)span->from;
+	return diag->timeline.start +
+	       diag->timeline.step_sec * (double)span->from;
 }
 
-static double end_of(const struct cli_diagnosis *diagnosis,
+static double end_of(const struct cli_diagnosis *diag,
 		     const struct interval *span)
 {
-	return diagnosis->timeline.start +
-	       diagnosis->timeline.step_sec * (double)span->to;
+	return diag->timeline.start +
+	       diag->timeline.step_sec * (double)span->to;
 }
 
 /* The neighbours between two dates, the first three by name. */
-static const char *neighbours_at(const struct cli_diagnosis *diagnosis,
-				 double from, double to, const char *before)
+static const char *neighbours_at(const struct cli_diagnosis *diag, double from,
+				 double to, const char *before)
 {
 	char *buf = cli_text_buffer();
 	size_t n = 0;
 
-	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
-		const struct np_acct_neighbour *neighbour =
-			&diagnosis->neighbour[i];
-		const struct np_acct_job *job =
-			&diagnosis->acct.job[neighbour->job];
+	for (size_t i = 0; i < diag->n_neighbours; i++) {
+		const struct np_acct_neighbour *neighbour = &diag->neighbour[i];
+		const struct np_acct_job *job = &diag->acct.job[neighbour->job];
 
 		if (neighbour->to <= from || neighbour->from >= to)
 			continue;
 		if (n++ < 3)
 			cli_appendf(buf, CLI_TEXT_BYTES, "%s%s",
-				    n == 1 ? before : " ",
-				    job_name(diagnosis, job));
+				    n == 1 ? before : " ", job_name(diag, job));
 	}
 	return n > 3 ? cli_text("%s +%zu", buf, n - 3) : buf;
 }
 
 /* "traffic of other jobs: up to 16 GB/s on leaf0, usually 4 MB/s" */
-static const char *worst_text(const struct cli_diagnosis *diagnosis,
+static const char *worst_text(const struct cli_diagnosis *diag,
 			      const struct interval *span)
 {
 	enum np_signal signal = signal_of(span->row);
@@ -948,26 +920,27 @@ static const char *worst_text(const struct cli_diagnosis *diagnosis,
 	if (span->row == PROBES)
 		return cli_text("its probes: up to %.0f %% were delayed",
 				100 * span->worst);
-	return cli_text(
-		"%s%s: %s to %s on %s, usually %s", signal_words[signal],
-		span->row < NEAR ? "" : " on other nodes",
-		np_examine_is_worse(signal, 0, 1) ? "down" : "up",
-		signal_text(signal, span->worst),
-		(signal == NP_SIGNAL_TRAFFIC ? cli_acct_leaf : cli_acct_node)(
-			&diagnosis->acct, span->place),
-		signal_text(signal, usual_of(diagnosis, span->row)->usual));
+	return cli_text("%s%s: %s to %s on %s, usually %s",
+			signal_words[signal],
+			span->row < NEAR ? "" : " on other nodes",
+			np_examine_is_worse(signal, 0, 1) ? "down" : "up",
+			signal_text(signal, span->worst),
+			(signal == NP_SIGNAL_TRAFFIC ?
+				 cli_acct_leaf :
+				 cli_acct_node)(&diag->acct, span->place),
+			signal_text(signal, usual_of(diag, span->row)->usual));
 }
 
 /* When a signal was unusual, where, and which neighbours ran then. */
-static void print_when(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_when(FILE *f, const struct cli_diagnosis *diag)
 {
-	const struct cli_timeline *timeline = &diagnosis->timeline;
+	const struct cli_timeline *timeline = &diag->timeline;
 	struct interval span = { .row = 0 };
 	size_t more = 0;
 
-	while (next_interval(diagnosis, &span)) {
-		double from = begin_of(diagnosis, &span),
-		       sec = end_of(diagnosis, &span) - from;
+	while (next_interval(diag, &span)) {
+		double from = begin_of(diag, &span),
+		       sec = end_of(diag, &span) - from;
 		const char *when = "all the time";
 		bool part = span.to - span.from < timeline->n;
 
@@ -977,10 +950,8 @@ static void print_when(FILE *f, const struct cli_diagnosis *diagnosis)
 		if (part)
 			when = cli_text("for %s from %s", cli_sec(sec),
 					cli_date(from));
-		cli_flabel(f, "When", "%s: %s%s", when,
-			   worst_text(diagnosis, &span),
-			   neighbours_at(diagnosis, from, from + sec,
-					 "; with "));
+		cli_flabel(f, "When", "%s: %s%s", when, worst_text(diag, &span),
+			   neighbours_at(diag, from, from + sec, "; with "));
 	}
 	if (more > MAX_WHEN)
 		cli_flabel(f, "When", "%zu more intervals (--json)",
@@ -988,9 +959,9 @@ static void print_when(FILE *f, const struct cli_diagnosis *diagnosis)
 }
 
 /* When the probes were delayed, if only in parts of the run. */
-static void print_slow_parts(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_slow_parts(FILE *f, const struct cli_diagnosis *diag)
 {
-	const struct cli_timeline *timeline = &diagnosis->timeline;
+	const struct cli_timeline *timeline = &diag->timeline;
 	double worst = 0;
 	size_t from = timeline->n;
 
@@ -1004,55 +975,55 @@ static void print_slow_parts(FILE *f, const struct cli_diagnosis *diagnosis)
 		"the network was slower than usual for %s of %s, first at %s: "
 		"up to %.0f %% took longer than in its undisturbed runs, "
 		"beyond what is usual",
-		cli_sec(diagnosis->result.slow_part * job_sec(diagnosis)),
-		cli_sec(job_sec(diagnosis)),
+		cli_sec(diag->result.slow_part * job_sec(diag)),
+		cli_sec(job_sec(diag)),
 		cli_date(timeline->start + timeline->step_sec * (double)from),
 		100 * worst);
 }
 
 /* What the job's own probes measured, if there were any. */
-static void print_probes(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_probes(FILE *f, const struct cli_diagnosis *diag)
 {
-	if (!diagnosis->examined || diagnosis->result.probes == NP_WITNESS_NONE)
+	if (!diag->examined || diag->result.probes == NP_WITNESS_NONE)
 		return;
-	if (diagnosis->result.slow_part > 0 && diagnosis->result.slow_part < 1)
-		print_slow_parts(f, diagnosis);
+	if (diag->result.slow_part > 0 && diag->result.slow_part < 1)
+		print_slow_parts(f, diag);
 	else
 		cli_flabel(f, "Its probes",
 			   "%s: %.0f %% took longer than in its "
 			   "undisturbed runs, beyond what is usual",
-			   diagnosis->result.probes == NP_WITNESS_AGAINST ?
+			   diag->result.probes == NP_WITNESS_AGAINST ?
 				   "the network was as fast as usual" :
 				   "the network was slower than usual",
-			   100 * diagnosis->result.delayed);
+			   100 * diag->result.delayed);
 }
 
 /* The columns of a neighbour that are names. */
 enum { JOB, NAME, USER, LEAF, N_NAMES };
 
 /* Names are "" if the neighbour's job is private. */
-static void neighbour_names(const struct cli_diagnosis *diagnosis, size_t i,
+static void neighbour_names(const struct cli_diagnosis *diag, size_t i,
 			    const char *name[N_NAMES])
 {
-	const struct np_acct_neighbour *neighbour = &diagnosis->neighbour[i];
-	const struct np_acct *acct = &diagnosis->acct;
+	const struct np_acct_neighbour *neighbour = &diag->neighbour[i];
+	const struct np_acct *acct = &diag->acct;
 	const struct np_acct_job *other = &acct->job[neighbour->job];
-	bool named = may_name(diagnosis, other);
+	bool named = may_name(diag, other);
 
-	name[JOB] = job_name(diagnosis, other);
+	name[JOB] = job_name(diag, other);
 	name[NAME] = named ? cli_acct_text(acct, other->name) : "";
 	name[USER] = named ? cli_acct_text(acct, other->user) : "";
 	name[LEAF] = cli_acct_leaf(acct, neighbour->leaf);
 }
 
 /* One neighbour; a star marks those that shared a node with the job. */
-static void neighbour_row(FILE *f, const struct cli_diagnosis *diagnosis,
-			  size_t i, const int width[N_NAMES])
+static void neighbour_row(FILE *f, const struct cli_diagnosis *diag, size_t i,
+			  const int width[N_NAMES])
 {
-	const struct np_acct_neighbour *neighbour = &diagnosis->neighbour[i];
+	const struct np_acct_neighbour *neighbour = &diag->neighbour[i];
 	const char *name[N_NAMES];
 
-	neighbour_names(diagnosis, i, name);
+	neighbour_names(diag, i, name);
 	for (int c = 0; c < N_NAMES; c++) {
 		cli_print_left(f, name[c], width[c]);
 		putc(' ', f);
@@ -1065,21 +1036,19 @@ static void neighbour_row(FILE *f, const struct cli_diagnosis *diagnosis,
 }
 
 /* The neighbours, those with the most node-seconds during the job first. */
-static void print_neighbours(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_neighbours(FILE *f, const struct cli_diagnosis *diag)
 {
-	size_t shown = diagnosis->n_neighbours < MAX_ROWS ?
-			       diagnosis->n_neighbours :
-			       MAX_ROWS;
+	size_t shown = diag->n_neighbours < MAX_ROWS ? diag->n_neighbours :
+						       MAX_ROWS;
 	int width[N_NAMES] = { 11, cli_name_column(13, 1), 8, 10 };
 	struct np_acct_place place;
 	const char *name[N_NAMES];
 	bool same = false;
 
-	if (!diagnosis->n_neighbours) {
+	if (!diag->n_neighbours) {
 		cli_flabel(
 			f, "Neighbours",
-			np_acct_leaves(&diagnosis->acct, diagnosis->job, &place,
-				       1) ?
+			np_acct_leaves(&diag->acct, diag->job, &place, 1) ?
 				"none in the accounting: no other job was on "
 				"its leaf switches" :
 				"not known: the topology has none of its "
@@ -1087,7 +1056,7 @@ static void print_neighbours(FILE *f, const struct cli_diagnosis *diagnosis)
 		return;
 	}
 	for (size_t i = 0; i < shown; i++) {
-		neighbour_names(diagnosis, i, name);
+		neighbour_names(diag, i, name);
 		for (int c = 0; c < N_NAMES; c++)
 			width[c] = cli_widen(width[c], name[c]);
 	}
@@ -1096,12 +1065,12 @@ static void print_neighbours(FILE *f, const struct cli_diagnosis *diagnosis)
 		     width[LEAF], "Leaf", "Nodes", "Overlap", "Traffic",
 		     "Cost");
 	for (size_t i = 0; i < shown; i++) {
-		neighbour_row(f, diagnosis, i, width);
-		same |= diagnosis->neighbour[i].same_node;
+		neighbour_row(f, diag, i, width);
+		same |= diag->neighbour[i].same_node;
 	}
-	if (diagnosis->n_neighbours > MAX_ROWS)
+	if (diag->n_neighbours > MAX_ROWS)
 		fprintf(f, "%zu more (--json)\n",
-			diagnosis->n_neighbours - MAX_ROWS);
+			diag->n_neighbours - MAX_ROWS);
 	if (same)
 		fprintf(f, "* on a node of the job\n");
 }
@@ -1157,9 +1126,9 @@ static void timeline_row(FILE *f, const struct cli_timeline *timeline,
 /*
  * Neighbouring steps are combined until the table has at most MAX_ROWS rows.
  */
-static void print_timeline(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_timeline(FILE *f, const struct cli_diagnosis *diag)
 {
-	const struct cli_timeline *timeline = &diagnosis->timeline;
+	const struct cli_timeline *timeline = &diag->timeline;
 	size_t rows = timeline->n < MAX_ROWS ? timeline->n : MAX_ROWS;
 
 	if (!rows)
@@ -1177,7 +1146,7 @@ static void print_timeline(FILE *f, const struct cli_diagnosis *diagnosis)
 		cli_print_left(f, cli_date(at), 20);
 		timeline_row(f, timeline, from, to);
 		fprintf(f, "%s\n",
-			neighbours_at(diagnosis, at,
+			neighbours_at(diag, at,
 				      timeline->start +
 					      timeline->step_sec * (double)to,
 				      " "));
@@ -1186,7 +1155,7 @@ static void print_timeline(FILE *f, const struct cli_diagnosis *diagnosis)
 		fprintf(f,
 			"Traffic on %s; waiting times are of the worst of the "
 			"job's nodes.\n",
-			cli_acct_leaf(&diagnosis->acct, timeline->leaf));
+			cli_acct_leaf(&diag->acct, timeline->leaf));
 	if (timeline->has_probes)
 		fprintf(f, "Delayed: its own probes, in the worst part of the "
 			   "time.\n");
@@ -1207,70 +1176,69 @@ void cli_print_off_leaves(FILE *f, const struct np_acct *acct)
 /*
  * What the verdict could not take into account, each with what to do about it.
  */
-static void print_missing(FILE *f, const struct cli_diagnosis *diagnosis)
+static void print_missing(FILE *f, const struct cli_diagnosis *diag)
 {
-	if (!diagnosis->metrics)
+	if (!diag->metrics)
 		cli_flabel(
 			f, "Missing",
 			"%s: only Slurm's accounting was used, and neighbours "
 			"are weighted by their number of nodes",
-			diagnosis->no_metrics.text);
-	else if (diagnosis->no_metrics.text[0])
-		cli_flabel(f, "Missing", "%s", diagnosis->no_metrics.text);
-	if (diagnosis->metrics && diagnosis->n_without)
+			diag->no_metrics.text);
+	else if (diag->no_metrics.text[0])
+		cli_flabel(f, "Missing", "%s", diag->no_metrics.text);
+	if (diag->metrics && diag->n_without)
 		cli_flabel(
 			f, "Missing",
 			"%zu of its nodes %s no samples on the metrics server; "
 			"do nodes have other names there (MetricsLabel)?",
-			diagnosis->n_without,
-			diagnosis->n_without == 1 ? "has" : "have");
-	if (diagnosis->n_runs_without)
+			diag->n_without, diag->n_without == 1 ? "has" : "have");
+	if (diag->n_runs_without)
 		cli_flabel(f, "Missing",
 			   "%zu of the %zu comparable runs %s no "
 			   "samples on the metrics server; does it "
 			   "keep them for as long (--since)?",
-			   diagnosis->n_runs_without, diagnosis->n_examined,
-			   diagnosis->n_runs_without == 1 ? "has" : "have");
-	if (diagnosis->not_named.text[0])
+			   diag->n_runs_without, diag->n_examined,
+			   diag->n_runs_without == 1 ? "has" : "have");
+	if (diag->not_named.text[0])
 		cli_flabel(f, "Missing",
 			   "whether jobs of other users are private "
 			   "(PrivateData), so they have no names: %s",
-			   diagnosis->not_named.text);
-	if (diagnosis->n_leaves_skipped || diagnosis->n_nodes_skipped)
+			   diag->not_named.text);
+	if (diag->n_leaves_skipped || diag->n_nodes_skipped)
 		cli_flabel(f, "Missing",
 			   "the metrics server is asked about at most "
 			   "%d leaf switches and %d nodes on each: %zu "
 			   "switch%s and %zu node%s were not queried",
 			   CLI_DIAGNOSIS_LEAVES, CLI_DIAGNOSIS_LEAF_NODES,
-			   diagnosis->n_leaves_skipped,
-			   diagnosis->n_leaves_skipped == 1 ? "" : "es",
-			   diagnosis->n_nodes_skipped,
-			   cli_plural_s(diagnosis->n_nodes_skipped));
-	if (diagnosis->acct.one_leaf)
+			   diag->n_leaves_skipped,
+			   diag->n_leaves_skipped == 1 ? "" : "es",
+			   diag->n_nodes_skipped,
+			   cli_plural_s(diag->n_nodes_skipped));
+	if (diag->acct.one_leaf)
 		cli_flabel(f, "Note",
 			   "no topology is known, so all nodes count "
 			   "as one leaf switch");
-	cli_print_off_leaves(f, &diagnosis->acct);
-	if (diagnosis->acct.damaged)
+	cli_print_off_leaves(f, &diag->acct);
+	if (diag->acct.damaged)
 		cli_flabel(f, "Missing",
 			   "%zu row%s of the accounting could not be read",
-			   diagnosis->acct.damaged,
-			   cli_plural_s(diagnosis->acct.damaged));
+			   diag->acct.damaged,
+			   cli_plural_s(diag->acct.damaged));
 }
 
 /* What to do next; "" if there is nothing to do. */
-static const char *next_advice(const struct cli_diagnosis *diagnosis)
+static const char *next_advice(const struct cli_diagnosis *diag)
 {
-	const struct np_blame *blame = &diagnosis->result.blame;
+	const struct np_blame *blame = &diag->result.blame;
 	enum np_cause list[NP_N_CAUSES];
 	bool one_node;
 
-	if (!diagnosis->examined || job_state(diagnosis) != JOB_COMPARABLE)
+	if (!diag->examined || job_state(diag) != JOB_COMPARABLE)
 		return "";
 	if (list_blamed(blame, list))
-		return advice_for(diagnosis, list[0]);
+		return advice_for(diag, list[0]);
 	/* Only steps on several nodes are measured. */
-	one_node = diagnosis->job->n_nodes == 1;
+	one_node = diag->job->n_nodes == 1;
 	if (blame->verdict == NP_BLAME_TOO_FEW)
 		return one_node ? "give later runs the same job name, so that "
 				  "they can be compared" :
@@ -1288,38 +1256,37 @@ static const char *next_advice(const struct cli_diagnosis *diagnosis)
 }
 
 /* The verdict comes first, then what it is based on, then the tables. */
-void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis)
+void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diag)
 {
-	print_verdict(f, diagnosis);
-	print_compared(f, diagnosis);
-	print_different(f, diagnosis);
-	print_unusual(f, diagnosis);
-	print_probes(f, diagnosis);
-	print_when(f, diagnosis);
-	print_missing(f, diagnosis);
-	cli_flabel(f, "Next", "%s", next_advice(diagnosis));
-	print_causes(f, diagnosis);
-	print_neighbours(f, diagnosis);
-	print_timeline(f, diagnosis);
+	print_verdict(f, diag);
+	print_compared(f, diag);
+	print_different(f, diag);
+	print_unusual(f, diag);
+	print_probes(f, diag);
+	print_when(f, diag);
+	print_missing(f, diag);
+	cli_flabel(f, "Next", "%s", next_advice(diag));
+	print_causes(f, diag);
+	print_neighbours(f, diag);
+	print_timeline(f, diag);
 }
 
 /* ---- for programs ---- */
 
 /* The node of a cause or signal; null: not a single one. */
-static void put_node(json_object *parent, const struct cli_diagnosis *diagnosis,
+static void put_node(json_object *parent, const struct cli_diagnosis *diag,
 		     uint32_t node)
 {
 	cli_put_text(parent, "node",
-		     node == NP_NO_INDEX ?
-			     NULL :
-			     cli_acct_node(&diagnosis->acct, node));
+		     node == NP_NO_INDEX ? NULL :
+					   cli_acct_node(&diag->acct, node));
 }
 
 /* One cause, also those that were examined and not blamed. */
-static void put_cause(json_object *list, const struct cli_diagnosis *diagnosis,
+static void put_cause(json_object *list, const struct cli_diagnosis *diag,
 		      enum np_cause cause)
 {
-	const struct np_blame *blame = &diagnosis->result.blame;
+	const struct np_blame *blame = &diag->result.blame;
 	json_object *object = cli_append_object(list);
 
 	cli_put_text(object, "cause", cause_names[cause]);
@@ -1332,37 +1299,36 @@ static void put_cause(json_object *list, const struct cli_diagnosis *diagnosis,
 			     blame->cause[cause].sec.mean /
 				     blame->excess_sec.mean :
 			     NAN);
-	cli_put_real(object, "exposure_sec", diagnosis->result.exposure[cause]);
-	put_node(object, diagnosis, diagnosis->result.node[cause]);
-	cli_put_bool(object, "one_node", diagnosis->result.one_node[cause]);
+	cli_put_real(object, "exposure_sec", diag->result.exposure[cause]);
+	put_node(object, diag, diag->result.node[cause]);
+	cli_put_bool(object, "one_node", diag->result.one_node[cause]);
 }
 
 /*
  * The verdict and its numbers. If the job cannot be judged, the list of causes
  * is empty and the costs are missing.
  */
-static void put_blame(json_object *parent,
-		      const struct cli_diagnosis *diagnosis)
+static void put_blame(json_object *parent, const struct cli_diagnosis *diag)
 {
-	const struct np_blame *blame = &diagnosis->result.blame;
-	bool judged = is_judged(diagnosis);
+	const struct np_blame *blame = &diag->result.blame;
+	bool judged = is_judged(diag);
 	enum np_cause most[NP_N_CAUSES];
 	json_object *list;
 
-	cli_put_text(parent, "verdict", verdict_name(diagnosis));
+	cli_put_text(parent, "verdict", verdict_name(diag));
 	cli_put_real(parent, "confidence", judged ? blame->confidence : NAN);
-	cli_put_real(parent, "run_sec", job_sec(diagnosis));
+	cli_put_real(parent, "run_sec", job_sec(diag));
 	cli_put_real(parent, "usual_sec",
-		     diagnosis->n_examined ? blame->usual_sec : NAN);
+		     diag->n_examined ? blame->usual_sec : NAN);
 	cli_put_text(parent, "network_by",
-		     !diagnosis->examined	  ? NULL :
-		     diagnosis->result.by_traffic ? "traffic" :
-						    "nodes");
+		     !diag->examined	     ? NULL :
+		     diag->result.by_traffic ? "traffic" :
+					       "nodes");
 	cli_put_real(parent, "probes_delayed",
-		     diagnosis->examined ? diagnosis->result.delayed : NAN);
+		     diag->examined ? diag->result.delayed : NAN);
 	cli_put_real(parent, "probes_slow_part",
-		     diagnosis->examined && diagnosis->timeline.has_probes ?
-			     diagnosis->result.slow_part :
+		     diag->examined && diag->timeline.has_probes ?
+			     diag->result.slow_part :
 			     NAN);
 	list = cli_put_array(parent, "causes");
 	if (!judged)
@@ -1377,12 +1343,12 @@ static void put_blame(json_object *parent,
 			     blame->cause[most[0]].sec.mean);
 	}
 	for (int c = 0; c < NP_N_CAUSES; c++)
-		put_cause(list, diagnosis, (enum np_cause)c);
+		put_cause(list, diag, (enum np_cause)c);
 }
 
 /* How the job differs from its usual runs. */
 static void put_differences(json_object *parent,
-			    const struct cli_diagnosis *diagnosis)
+			    const struct cli_diagnosis *diag)
 {
 	static const char *const names[NP_ACCT_N_TRAITS] = {
 		"nodes",
@@ -1392,22 +1358,22 @@ static void put_differences(json_object *parent,
 	};
 	json_object *list = cli_put_array(parent, "differences"), *object;
 	char own[COMMAND_BYTES], other[COMMAND_BYTES];
-	bool named = may_name(diagnosis, diagnosis->job);
+	bool named = may_name(diag, diag->job);
 
 	for (int t = 0; t < NP_ACCT_N_TRAITS; t++) {
 		enum np_acct_trait trait = (enum np_acct_trait)t;
 		struct np_acct_usual usual;
 
-		if (!differs(diagnosis, trait, &usual))
+		if (!differs(diag, trait, &usual))
 			continue;
 		object = cli_append_object(list);
 		cli_put_text(object, "what", names[t]);
 		cli_put_text(object, "value",
-			     trait_text(diagnosis, trait, usual.own));
+			     trait_text(diag, trait, usual.own));
 		cli_put_text(object, "usual",
-			     trait_text(diagnosis, trait, usual.usual));
+			     trait_text(diag, trait, usual.usual));
 	}
-	if (!has_new_command(diagnosis, own, other))
+	if (!has_new_command(diag, own, other))
 		return;
 	object = cli_append_object(list);
 	cli_put_text(object, "what", "command");
@@ -1416,7 +1382,7 @@ static void put_differences(json_object *parent,
 }
 
 /* A signal with the range of comparable runs, and one more member. */
-static void put_sign(json_object *list, const struct cli_diagnosis *diagnosis,
+static void put_sign(json_object *list, const struct cli_diagnosis *diag,
 		     enum np_signal signal,
 		     const struct np_examine_signal *reading, const char *key,
 		     const char *text)
@@ -1426,37 +1392,34 @@ static void put_sign(json_object *list, const struct cli_diagnosis *diagnosis,
 	cli_put_text(object, "signal", np_signal_name(signal));
 	cli_put_bool(object, "unusual", reading->unusual);
 	cli_put_text(object, key, text);
-	put_node(object, diagnosis, reading->node);
+	put_node(object, diag, reading->node);
 	cli_put_real(object, "value", reading->value);
 	cli_put_real(object, "usual", reading->known ? reading->usual : NAN);
 	cli_put_real(object, "most", reading->known ? reading->most : NAN);
 }
 
 /* The signals that have a value for this job, and those of other nodes. */
-static void put_signs(json_object *parent,
-		      const struct cli_diagnosis *diagnosis)
+static void put_signs(json_object *parent, const struct cli_diagnosis *diag)
 {
 	json_object *list = cli_put_array(parent, "signals");
 
-	for (int i = 0; diagnosis->examined && i < NP_N_SIGNALS; i++) {
+	for (int i = 0; diag->examined && i < NP_N_SIGNALS; i++) {
 		enum np_signal signal = (enum np_signal)i;
 
-		if (!isnan(diagnosis->result.sign[signal].value))
-			put_sign(list, diagnosis, signal,
-				 &diagnosis->result.sign[signal], "cause",
-				 share_name(diagnosis, signal));
+		if (!isnan(diag->result.sign[signal].value))
+			put_sign(list, diag, signal, &diag->result.sign[signal],
+				 "cause", share_name(diag, signal));
 	}
 	list = cli_put_array(parent, "others_signals");
-	for (int i = 0; diagnosis->examined && i < NP_N_SIGNALS; i++) {
+	for (int i = 0; diag->examined && i < NP_N_SIGNALS; i++) {
 		enum np_signal signal = (enum np_signal)i;
-		const struct np_acct_job *other =
-			neighbour_at(diagnosis, signal);
+		const struct np_acct_job *other = neighbour_at(diag, signal);
 
 		if (np_examine_is_near(signal) &&
-		    !isnan(diagnosis->result.near[signal].value))
-			put_sign(list, diagnosis, signal,
-				 &diagnosis->result.near[signal], "job",
-				 !other || !may_name(diagnosis, other) ?
+		    !isnan(diag->result.near[signal].value))
+			put_sign(list, diag, signal, &diag->result.near[signal],
+				 "job",
+				 !other || !may_name(diag, other) ?
 					 NULL :
 					 job_id(other));
 	}
@@ -1464,31 +1427,29 @@ static void put_signs(json_object *parent,
 
 /* The signals of a neighbour's nodes; null: not known. */
 static void put_neighbour_signals(json_object *parent,
-				  const struct cli_diagnosis *diagnosis,
-				  size_t i)
+				  const struct cli_diagnosis *diag, size_t i)
 {
 	json_object *object = cli_put_object(parent, "signals");
 
 	for (int s = 0; s < NP_N_SIGNALS; s++)
 		if (np_examine_is_near((enum np_signal)s))
 			cli_put_real(object, np_signal_name((enum np_signal)s),
-				     diagnosis->neighbour_value ?
-					     diagnosis->neighbour_value[i][s] :
+				     diag->neighbour_value ?
+					     diag->neighbour_value[i][s] :
 					     NAN);
 }
 
 /* Names and users of private jobs are null. */
 static void put_neighbours(json_object *parent,
-			   const struct cli_diagnosis *diagnosis)
+			   const struct cli_diagnosis *diag)
 {
 	json_object *list = cli_put_array(parent, "neighbours");
 
-	for (size_t i = 0; i < diagnosis->n_neighbours; i++) {
-		const struct np_acct_neighbour *neighbour =
-			&diagnosis->neighbour[i];
-		const struct np_acct *acct = &diagnosis->acct;
+	for (size_t i = 0; i < diag->n_neighbours; i++) {
+		const struct np_acct_neighbour *neighbour = &diag->neighbour[i];
+		const struct np_acct *acct = &diag->acct;
 		const struct np_acct_job *other = &acct->job[neighbour->job];
-		bool named = may_name(diagnosis, other);
+		bool named = may_name(diag, other);
 		json_object *object = cli_append_object(list);
 
 		cli_put_text(object, "job", named ? job_id(other) : NULL);
@@ -1503,7 +1464,7 @@ static void put_neighbours(json_object *parent,
 		cli_put_time(object, "to", neighbour->to);
 		cli_put_bool(object, "same_node", neighbour->same_node);
 		cli_put_real(object, "bytes_per_sec", neighbour->rate);
-		put_neighbour_signals(object, diagnosis, i);
+		put_neighbour_signals(object, diag, i);
 		cli_put_real(object, "cost_sec", neighbour->cost_sec);
 	}
 }
@@ -1512,13 +1473,12 @@ static void put_neighbours(json_object *parent,
  * The intervals in which something was unusual. The jobs are those among the
  * neighbours that may be named.
  */
-static void put_intervals(json_object *parent,
-			  const struct cli_diagnosis *diagnosis)
+static void put_intervals(json_object *parent, const struct cli_diagnosis *diag)
 {
 	json_object *list = cli_put_array(parent, "unusual");
 	struct interval span = { .row = 0 };
 
-	while (next_interval(diagnosis, &span)) {
+	while (next_interval(diag, &span)) {
 		json_object *object = cli_append_object(list), *jobs;
 		bool leaf = span.row == NP_SIGNAL_TRAFFIC;
 		bool probes = span.row == PROBES;
@@ -1530,38 +1490,35 @@ static void put_intervals(json_object *parent,
 					  leaf || span.row >= NEAR ? "others_" :
 								     "",
 					  np_signal_name(signal_of(span.row))));
-		cli_put_time(object, "from", begin_of(diagnosis, &span));
-		cli_put_time(object, "to", end_of(diagnosis, &span));
-		put_node(object, diagnosis,
+		cli_put_time(object, "from", begin_of(diag, &span));
+		cli_put_time(object, "to", end_of(diag, &span));
+		put_node(object, diag,
 			 leaf || probes ? NP_NO_INDEX : span.place);
 		cli_put_text(object, "leaf",
-			     leaf ? cli_acct_leaf(&diagnosis->acct,
-						  span.place) :
+			     leaf ? cli_acct_leaf(&diag->acct, span.place) :
 				    NULL);
 		cli_put_real(object, "worst", span.worst);
 		cli_put_real(object, "usual",
-			     probes ? NAN :
-				      usual_of(diagnosis, span.row)->usual);
+			     probes ? NAN : usual_of(diag, span.row)->usual);
 		jobs = cli_put_array(object, "jobs");
-		for (size_t k = 0; k < diagnosis->n_neighbours; k++) {
+		for (size_t k = 0; k < diag->n_neighbours; k++) {
 			const struct np_acct_neighbour *neighbour =
-				&diagnosis->neighbour[k];
+				&diag->neighbour[k];
 			const struct np_acct_job *other =
-				&diagnosis->acct.job[neighbour->job];
+				&diag->acct.job[neighbour->job];
 
-			if (neighbour->to > begin_of(diagnosis, &span) &&
-			    neighbour->from < end_of(diagnosis, &span) &&
-			    may_name(diagnosis, other))
+			if (neighbour->to > begin_of(diag, &span) &&
+			    neighbour->from < end_of(diag, &span) &&
+			    may_name(diag, other))
 				cli_append_text(jobs, job_id(other));
 		}
 	}
 }
 
 /* The timeline of the job; missing without metrics and probes. */
-static void put_timeline(json_object *parent,
-			 const struct cli_diagnosis *diagnosis)
+static void put_timeline(json_object *parent, const struct cli_diagnosis *diag)
 {
-	const struct cli_timeline *timeline = &diagnosis->timeline;
+	const struct cli_timeline *timeline = &diag->timeline;
 	json_object *object = cli_put_if(parent, "timeline", timeline->n),
 		    *list;
 
@@ -1570,10 +1527,10 @@ static void put_timeline(json_object *parent,
 	cli_put_text(object, "leaf",
 		     !timeline->has_metrics ?
 			     NULL :
-			     cli_acct_leaf(&diagnosis->acct, timeline->leaf));
+			     cli_acct_leaf(&diag->acct, timeline->leaf));
 	cli_put_time(object, "start", timeline->start);
 	cli_put_real(object, "step_sec", timeline->step_sec);
-	put_intervals(object, diagnosis);
+	put_intervals(object, diag);
 	list = cli_put_array(object, "steps");
 	for (size_t i = 0; i < timeline->n; i++) {
 		json_object *step = cli_append_object(list);
@@ -1595,19 +1552,18 @@ static void put_timeline(json_object *parent,
 	}
 }
 
-void cli_diagnosis_json(json_object *parent,
-			const struct cli_diagnosis *diagnosis)
+void cli_diagnosis_json(json_object *parent, const struct cli_diagnosis *diag)
 {
-	json_object *object = cli_put_if(parent, "accounting", diagnosis->job),
+	json_object *object = cli_put_if(parent, "accounting", diag->job),
 		    *like;
-	const struct np_acct *acct = &diagnosis->acct;
-	const struct np_acct_job *job = diagnosis->job;
+	const struct np_acct *acct = &diag->acct;
+	const struct np_acct_job *job = diag->job;
 	bool named;
 
 	if (!object)
 		return;
-	put_blame(object, diagnosis);
-	named = may_name(diagnosis, job);
+	put_blame(object, diag);
+	named = may_name(diag, job);
 	cli_put_text(object, "user",
 		     named ? cli_acct_text(acct, job->user) : NULL);
 	cli_put_text(object, "name",
@@ -1618,28 +1574,26 @@ void cli_diagnosis_json(json_object *parent,
 	cli_put_time(object, "end", np_acct_job_end(acct, job));
 	cli_put_count(object, "requeues", job->requeues);
 	like = cli_put_object(object, "comparable");
-	cli_put_count(like, "runs", diagnosis->n_examined);
-	cli_put_count(like, "found", diagnosis->n_comparable);
+	cli_put_count(like, "runs", diag->n_examined);
+	cli_put_count(like, "found", diag->n_comparable);
 	cli_put_text(like, "same",
-		     diagnosis->same == NP_ACCT_SAME_NAME ? "name" : "command");
-	cli_put_real(like, "since_sec", diagnosis->since_sec);
+		     diag->same == NP_ACCT_SAME_NAME ? "name" : "command");
+	cli_put_real(like, "since_sec", diag->since_sec);
 	cli_put_real(like, "shortest_sec",
-		     diagnosis->n_examined ? diagnosis->shortest : NAN);
+		     diag->n_examined ? diag->shortest : NAN);
 	cli_put_real(like, "longest_sec",
-		     diagnosis->n_examined ? diagnosis->longest : NAN);
-	put_differences(object, diagnosis);
-	put_signs(object, diagnosis);
-	put_neighbours(object, diagnosis);
-	put_timeline(object, diagnosis);
-	cli_put_bool(object, "metrics", diagnosis->metrics);
-	cli_put_text(object, "missing", diagnosis->no_metrics.text);
-	cli_put_count(object, "queries", diagnosis->n_queries);
-	cli_put_count(object, "leaves_not_queried",
-		      diagnosis->n_leaves_skipped);
-	cli_put_count(object, "nodes_not_queried", diagnosis->n_nodes_skipped);
-	cli_put_count(object, "runs_without_samples",
-		      diagnosis->n_runs_without);
-	cli_put_text(object, "next", next_advice(diagnosis));
+		     diag->n_examined ? diag->longest : NAN);
+	put_differences(object, diag);
+	put_signs(object, diag);
+	put_neighbours(object, diag);
+	put_timeline(object, diag);
+	cli_put_bool(object, "metrics", diag->metrics);
+	cli_put_text(object, "missing", diag->no_metrics.text);
+	cli_put_count(object, "queries", diag->n_queries);
+	cli_put_count(object, "leaves_not_queried", diag->n_leaves_skipped);
+	cli_put_count(object, "nodes_not_queried", diag->n_nodes_skipped);
+	cli_put_count(object, "runs_without_samples", diag->n_runs_without);
+	cli_put_text(object, "next", next_advice(diag));
 }
 
 /* ---- figure ---- */
@@ -1668,52 +1622,48 @@ static void add_steps(struct np_figure *figure, struct np_panel *panel,
  * excess of the job as a shaded region.
  */
 static void add_neighbour_bars(struct np_figure *figure,
-			       const struct cli_diagnosis *diagnosis)
+			       const struct cli_diagnosis *diag)
 {
 	struct np_panel *panel = cli_figure_add_panel(
 		figure, "Jobs on its leaf switches", NP_AXIS_LINEAR,
 		"Minutes since its start", NP_AXIS_NAMES, "Job");
-	double length = (np_acct_job_end(&diagnosis->acct, diagnosis->job) -
-			 diagnosis->job->start) /
-			60;
+	double length =
+		(np_acct_job_end(&diag->acct, diag->job) - diag->job->start) /
+		60;
 	struct np_shape *shape;
-	size_t n = diagnosis->n_neighbours < MAX_ROWS ?
-			   diagnosis->n_neighbours :
-			   MAX_ROWS;
+	size_t n = diag->n_neighbours < MAX_ROWS ? diag->n_neighbours :
+						   MAX_ROWS;
 
 	panel->x.lo = 0;
 	panel->x.hi = length;
 	shape = np_figure_add_shape(figure, panel, NP_SHAPE_SPANS, 0,
 				    "the job");
-	np_figure_add_name(figure, &panel->y, job_id(diagnosis->job));
+	np_figure_add_name(figure, &panel->y, job_id(diag->job));
 	np_figure_add_datum(figure, shape, NAN, 0, 0, length);
-	if (diagnosis->examined &&
-	    diagnosis->result.blame.verdict >= NP_BLAME_CAUSE) {
+	if (diag->examined && diag->result.blame.verdict >= NP_BLAME_CAUSE) {
 		shape = np_figure_add_shape(figure, panel, NP_SHAPE_REGION,
 					    NP_STYLE_GREY, "excess");
 		np_figure_add_datum(figure, shape, NAN, NAN,
-				    diagnosis->result.blame.alone_sec.mean / 60,
+				    diag->result.blame.alone_sec.mean / 60,
 				    length);
 	}
 	shape = np_figure_add_shape(figure, panel, NP_SHAPE_SPANS, 1,
 				    "other jobs");
 	for (size_t i = 0; i < n; i++) {
 		const struct np_acct_job *other =
-			&diagnosis->acct.job[diagnosis->neighbour[i].job];
+			&diag->acct.job[diag->neighbour[i].job];
 
 		np_figure_add_name(
 			figure, &panel->y,
-			may_name(diagnosis, other) ?
+			may_name(diag, other) ?
 				cli_text("%s %s", job_id(other),
-					 cli_acct_text(&diagnosis->acct,
+					 cli_acct_text(&diag->acct,
 						       other->name)) :
 				"another job");
 		np_figure_add_datum(
 			figure, shape, NAN, (double)i + 1,
-			(diagnosis->neighbour[i].from - diagnosis->job->start) /
-				60,
-			(diagnosis->neighbour[i].to - diagnosis->job->start) /
-				60);
+			(diag->neighbour[i].from - diag->job->start) / 60,
+			(diag->neighbour[i].to - diag->job->start) / 60);
 	}
 }
 
@@ -1731,20 +1681,20 @@ static struct np_panel *time_panel(struct np_figure *figure, const char *title,
 }
 
 /* Without metrics and probes the figure has only the bars. */
-struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis)
+struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diag)
 {
-	const struct cli_timeline *timeline = &diagnosis->timeline;
+	const struct cli_timeline *timeline = &diag->timeline;
 	struct np_figure *figure = cli_figure_new(
-		cli_text("Job %s and its neighbours", job_id(diagnosis->job)));
+		cli_text("Job %s and its neighbours", job_id(diag->job)));
 	struct np_panel *panel;
 
-	figure->date = np_acct_job_end(&diagnosis->acct, diagnosis->job);
+	figure->date = np_acct_job_end(&diag->acct, diag->job);
 	if (timeline->has_metrics) {
-		panel = time_panel(figure,
-				   cli_text("Traffic of leaf switch %s",
-					    cli_acct_leaf(&diagnosis->acct,
-							  timeline->leaf)),
-				   "Traffic (MB/s)");
+		panel = time_panel(
+			figure,
+			cli_text("Traffic of leaf switch %s",
+				 cli_acct_leaf(&diag->acct, timeline->leaf)),
+			"Traffic (MB/s)");
 		add_steps(figure, panel, 0, "the job's nodes", timeline->own,
 			  timeline, 1e-6);
 		add_steps(figure, panel, 1, "other nodes", timeline->others,
@@ -1756,11 +1706,11 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *diagnosis)
 		add_steps(figure, panel, 0, "probes", timeline->delayed,
 			  timeline, 100);
 	}
-	add_neighbour_bars(figure, diagnosis);
+	add_neighbour_bars(figure, diag);
 	np_figure_set_caption(figure,
 			      "Verdict: %s. Excess: time beyond the run time "
 			      "of the undisturbed job.",
-			      verdict_words(diagnosis));
+			      verdict_words(diag));
 	return figure;
 }
 
