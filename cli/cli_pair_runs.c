@@ -419,20 +419,6 @@ static int wait_for_victim(struct runner *runner,
 	return check_status(runner, name, &runner->victim, err);
 }
 
-/* Return the command of the victim; to launch it, one that does nothing. */
-static const char *victim_command(const struct cli_program *victim,
-				  enum np_pairs_kind kind)
-{
-	switch (kind) {
-	case NP_PAIRS_LAUNCH:
-		return "true";
-	case NP_PAIRS_PROFILE:
-		return cli_longer_command(victim);
-	default:
-		return victim->command;
-	}
-}
-
 /* Execute a run. date, sec: when its victim started, and how long it took. */
 static int execute(struct runner *runner, const struct cli_planned_run *run,
 		   double *date, double *sec, struct np_err *err)
@@ -442,14 +428,18 @@ static int execute(struct runner *runner, const struct cli_planned_run *run,
 	double expected_sec =
 		cli_planned_run_sec(measurement->list, measurement->pairs, run);
 	double limit_sec = fmax(LIMIT_FACTOR * expected_sec, MIN_LIMIT_SEC);
+	bool profile = run->kind == NP_PAIRS_PROFILE;
+	/* To launch it, a command that does nothing. */
+	const char *command = run->kind == NP_PAIRS_LAUNCH ? "true" :
+			      profile ? cli_longer_command(victim) :
+					victim->command;
 	int rc = begin_corunner(runner, run, err);
 
 	*date = np_date_sec();
 	if (!rc)
 		rc = start_step(runner, &runner->victim, victim,
-				measurement->pairs->place.victim_nodes,
-				victim_command(victim, run->kind),
-				run->kind == NP_PAIRS_PROFILE, err);
+				measurement->pairs->place.victim_nodes, command,
+				profile, err);
 	if (!rc)
 		rc = wait_for_victim(runner, run, limit_sec, sec, err);
 	/* After an error or a timeout, steps may still run. */

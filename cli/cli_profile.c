@@ -561,17 +561,13 @@ void cli_print_adapters(FILE *f, const struct np_sample *sample)
 /* How the load varies over time, as the end of a sentence. */
 static const char *phases_text(const struct np_run_summary *profile)
 {
-	switch (profile->phases.kind) {
-	case NP_PHASE_PHASES:
+	if (profile->phases.kind == NP_PHASE_PHASES)
 		return cli_text(", in phases (busy %.0f %% of the time)",
 				100 * profile->phases.busy_share);
-	case NP_PHASE_STEADY:
-		return ", steadily";
-	case NP_PHASE_UNKNOWN:
-		return "; there are too few probes to say whether steadily or "
+	return profile->phases.kind == NP_PHASE_STEADY ?
+		       ", steadily" :
+		       "; there are too few probes to say whether steadily or "
 		       "in phases";
-	}
-	return "";
 }
 
 /*

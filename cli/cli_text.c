@@ -356,11 +356,6 @@ void cli_fprint_number(FILE *f, const char *(*format)(double value),
 	cli_print_right(f, isnan(value) ? "-" : format(value), width);
 }
 
-void cli_print_sec(double sec, int width)
-{
-	cli_print_number(cli_sec, sec, width);
-}
-
 /* The text is cut between characters, never within the bytes of one. */
 const char *cli_truncate(const char *text, size_t width)
 {
@@ -438,11 +433,6 @@ void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)
 		text += len + strspn(text + len, " ");
 	}
 	fputc('\n', f);
-}
-
-void cli_wrap(FILE *f, const char *text, int indent)
-{
-	cli_wrap_after(f, text, indent, 0);
 }
 
 /* NO_COLOR: https://no-color.org */

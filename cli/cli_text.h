@@ -92,7 +92,7 @@ int cli_widen(int width, const char *text);
  * Print text, wrapped at cli_output_columns(); all lines but the first are
  * indented. A number and its unit stay on one line.
  */
-void cli_wrap(FILE *f, const char *text, int indent);
+#define cli_wrap(f, text, indent) cli_wrap_after(f, text, indent, 0)
 /* The same after a label: the first line begins at that column. */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column);
 
@@ -125,7 +125,7 @@ void cli_print_right(FILE *f, const char *text, int width);
 void cli_fprint_number(FILE *f, const char *(*format)(double value),
 		       double value, int width);
 #define cli_print_number(...) cli_fprint_number(stdout, __VA_ARGS__)
-void cli_print_sec(double sec, int width);
+#define cli_print_sec(...) cli_print_number(cli_sec, __VA_ARGS__)
 
 /* Cut a word to at most width columns; a cut one ends in "~". */
 const char *cli_truncate(const char *text, size_t width);

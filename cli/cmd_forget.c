@@ -123,10 +123,14 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 	return CLI_DONE;
 }
 
-/* Both commands differ only in the owner of the runs. */
-static int run(const struct cli_cmd *self, int argc, char **argv,
-	       enum np_store_owner owner)
+/*
+ * Both commands: a user removes only own runs, and the store refuses to remove
+ * published ones to users who may not write there.
+ */
+static int run(const struct cli_cmd *self, int argc, char **argv)
 {
+	enum np_store_owner owner =
+		self == &cmd_unpublish ? NP_STORE_PUBLISHED : NP_STORE_USER;
 	struct forget_options own_options = { false };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options o;
@@ -158,18 +162,6 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
-/* A user removes only own runs. */
-static int run_forget(const struct cli_cmd *self, int argc, char **argv)
-{
-	return run(self, argc, argv, NP_STORE_USER);
-}
-
-/* The store refuses this to users who may not write there. */
-static int run_unpublish(const struct cli_cmd *self, int argc, char **argv)
-{
-	return run(self, argc, argv, NP_STORE_PUBLISHED);
-}
-
 const struct cli_cmd cmd_forget = {
 	.name = "forget",
 	.args = "[--yes] APP [RUN]...",
@@ -184,7 +176,7 @@ const struct cli_cmd cmd_forget = {
 	.own = options,
 	.required_arg = "an application",
 	.max_args = CLI_ANY,
-	.run = run_forget,
+	.run = run,
 };
 
 const struct cli_cmd cmd_unpublish = {
@@ -201,5 +193,5 @@ const struct cli_cmd cmd_unpublish = {
 	.own = options,
 	.required_arg = "an application",
 	.max_args = CLI_ANY,
-	.run = run_unpublish,
+	.run = run,
 };

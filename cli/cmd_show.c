@@ -723,31 +723,21 @@ print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 
 /* ---- labelled facts ---- */
 
-/* Return the colour of the verdict: green if light, red if heavy. */
-static enum cli_colour colour_of(const struct np_run_summary *profile)
-{
-	switch (profile->verdict.use) {
-	case NP_USE_LIGHT:
-		return CLI_GREEN;
-	case NP_USE_MODERATE:
-		return CLI_YELLOW;
-	case NP_USE_HEAVY:
-	case NP_USE_SATURATED:
-		return CLI_RED;
-	default:
-		return CLI_BOLD;
-	}
-}
-
 /* Print the sentences of the verdict, the first one in colour. */
 static void print_verdict(FILE *f, const struct np_run_summary *profile)
 {
+	static const enum cli_colour colours[] = {
+		[NP_USE_UNKNOWN] = CLI_BOLD,	[NP_USE_LIGHT] = CLI_GREEN,
+		[NP_USE_MODERATE] = CLI_YELLOW, [NP_USE_HEAVY] = CLI_RED,
+		[NP_USE_SATURATED] = CLI_RED,
+	};
+
 	for (int i = 0; i < CLI_SENTENCES; i++) {
 		const char *sentence = cli_verdict_text(profile, i);
 
 		if (!*sentence)
 			continue;
-		fputs(i ? "" : cli_colour(colour_of(profile)), f);
+		fputs(i ? "" : cli_colour(colours[profile->verdict.use]), f);
 		cli_wrap(f, sentence, 0);
 		fputs(i ? "" : cli_colour(CLI_PLAIN), f);
 	}
