@@ -700,24 +700,12 @@ static void report_excess_entries(struct cli_check *c, bool squatters)
 		       "remove the directories of users that no longer exist");
 }
 
-/* Directories that root made for users only need their owner changed. */
-static void report_owned_by_root(struct cli_check *c,
-				 const struct np_store_squatter *squatter)
-{
-	problem(c, "users/",
-		"root owns %zu director%s of other users, such as "
-		"%s/users/%u: their runs are not recorded",
-		squatter->n_taken, squatter->n_taken == 1 ? "y" : "ies",
-		c->conf.store, squatter->taken);
-	remedy(c, "netprof check --make-users %u", squatter->taken);
-}
-
 /* Report a user who owns entries with names of other users or of nobody. */
 static void report_squatter(struct cli_check *c,
 			    const struct np_store_squatter *squatter)
 {
 	const char *store = c->conf.store;
-	const char *user = cli_user(squatter->uid);
+	const char *user = squatter->uid ? cli_user(squatter->uid) : "root";
 
 	if (squatter->n_taken)
 		problem(c, "users/",
@@ -732,10 +720,14 @@ static void report_squatter(struct cli_check *c,
 			"for no user",
 			user, squatter->n, squatter->n == 1 ? "y" : "ies",
 			store);
-	remedy(c,
-	       "find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name %u "
-	       "-exec rm -r {} +; netprof check --make-users",
-	       store, squatter->uid, squatter->uid);
+	/* Directories that root made for users only need their owner changed. */
+	if (!squatter->uid)
+		remedy(c, "netprof check --make-users %u", squatter->taken);
+	else
+		remedy(c,
+		       "find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name %u "
+		       "-exec rm -r {} +; netprof check --make-users",
+		       store, squatter->uid, squatter->uid);
 }
 
 /* Report directories that the group of slurmctld cannot read. */
@@ -770,10 +762,7 @@ static void check_owners(struct cli_check *c)
 	if (census.cut)
 		report_excess_entries(c, census.n);
 	for (size_t i = 0; i < census.n && i < MAX_SQUATTERS; i++)
-		if (census.squatter[i].uid)
-			report_squatter(c, &census.squatter[i]);
-		else
-			report_owned_by_root(c, &census.squatter[i]);
+		report_squatter(c, &census.squatter[i]);
 	if (census.n > MAX_SQUATTERS)
 		warning(c, "users/", "%zu more users own such entries",
 			census.n - MAX_SQUATTERS);

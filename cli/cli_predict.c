@@ -160,38 +160,28 @@ void cli_best_measurement(const struct cli_known *known,
 	/* No single input would narrow it, but it is too uncertain to use. */
 	if (more == NP_MORE_NOTHING && cli_doubt_text(result))
 		more = NP_MORE_CALIBRATION;
-	switch (more) {
-	case NP_MORE_NOTHING:
-		return;
-	case NP_MORE_CURVE:
+	if (more == NP_MORE_CURVE) {
 		run_under_level(known, p->victim, result->more_level, command,
 				what, len);
-		return;
-	case NP_MORE_IMPACT:
+	} else if (more == NP_MORE_IMPACT) {
 		run_under_level(known, p->corunner[result->more_co],
 				result->more_level, command, what, len);
-		return;
-	case NP_MORE_LATENCY:
+	} else if (more == NP_MORE_LATENCY) {
 		corunner = known->app[p->corunner[result->more_co]]->runs.app;
 		snprintf(command, len, "sbatch --netprofile=%s job.sh",
 			 corunner);
 		snprintf(what, len, "more runs of %s without load", corunner);
-		return;
-	case NP_MORE_CALIBRATION:
-		snprintf(command, len, "%s", CLI_CALIBRATE);
-		snprintf(what, len, "a new calibration; for an administrator");
-		return;
-	case NP_MORE_LEVELS:
+	} else if (more == NP_MORE_LEVELS) {
 		snprintf(command, len, "%s --levels=all", CLI_CALIBRATE);
 		snprintf(what, len,
 			 "more load levels around %s; for an administrator",
 			 known->cal.fabric->level[result->more_level].name);
-		return;
-	case NP_MORE_SHARING:
+	} else if (more != NP_MORE_NOTHING) {
 		snprintf(command, len, "%s", CLI_CALIBRATE);
-		snprintf(what, len,
-			 "the sharing coefficient again; for an administrator");
-		return;
+		snprintf(what, len, "%s; for an administrator",
+			 more == NP_MORE_SHARING ?
+				 "the sharing coefficient again" :
+				 "a new calibration");
 	}
 }
 

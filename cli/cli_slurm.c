@@ -216,20 +216,17 @@ static uint32_t version_of(char *program, const char *option)
 /* slurmctld is often not in the PATH of a user. */
 void cli_slurm_installed(struct cli_slurm *s)
 {
-	static const struct {
-		const char *program, *option, *name;
-	} ways[] = {
-		{ "slurmctld", "-V", "slurmctld" },
-		{ "/usr/sbin/slurmctld", "-V", "slurmctld" },
-		{ "/usr/local/sbin/slurmctld", "-V", "slurmctld" },
-		{ "scontrol", "--version", "scontrol" },
+	static const char *const ways[][2] = {
+		{ "slurmctld", "-V" },
+		{ "/usr/sbin/slurmctld", "-V" },
+		{ "/usr/local/sbin/slurmctld", "-V" },
+		{ "scontrol", "--version" },
 	};
 
 	for (size_t i = 0; !s->installed && i < NP_ARRAY_SIZE(ways); i++) {
-		s->installed =
-			version_of((char *)ways[i].program, ways[i].option);
+		s->installed = version_of((char *)ways[i][0], ways[i][1]);
 		snprintf(s->installed_of, sizeof(s->installed_of), "%s",
-			 ways[i].name);
+			 basename(ways[i][0]));
 	}
 }
 

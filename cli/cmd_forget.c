@@ -49,16 +49,6 @@ static int confirm(const struct forget_options *o, const char *question)
 		     cli_fail("nothing was removed");
 }
 
-static bool is_among(const struct np_record *r, const struct np_record **run,
-		     size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && run[i] != r)
-		i++;
-	return i < n;
-}
-
 /*
  * Find the runs that the words name, each once; a job's number names all its
  * steps. Returns -1 to go on, or the exit status.
@@ -71,10 +61,14 @@ static int find_named(const struct np_runs *runs, char *const *words,
 		bool found = false;
 
 		for (size_t i = 0; i < runs->n; i++) {
+			size_t k = 0;
+
 			if (!cli_run_is(runs->run[i], *words))
 				continue;
 			found = true;
-			if (!is_among(runs->run[i], run, *n))
+			while (k < *n && run[k] != runs->run[i])
+				k++;
+			if (k == *n)
 				run[(*n)++] = runs->run[i];
 		}
 		if (!found)

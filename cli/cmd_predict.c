@@ -238,15 +238,13 @@ static void print_measured(const struct predictions *all,
 static void print_model(const struct predictions *all)
 {
 	const struct cli_prediction *p = &all->prediction[0];
+	const char *why = "";
 
 	if (p->result.flags & NP_PRED_FELL_BACK)
-		cli_label("Model",
-			  "%s, because %s lacks data (see To improve): %s",
-			  p->result.model->name, all->model->name,
-			  p->result.model->help);
-	else
-		cli_label("Model", "%s: %s", p->result.model->name,
-			  p->result.model->help);
+		why = cli_text(", because %s lacks data (see To improve)",
+			       all->model->name);
+	cli_label("Model", "%s%s: %s", p->result.model->name, why,
+		  p->result.model->help);
 }
 
 /*

@@ -1309,19 +1309,17 @@ static void put_intervals(json_object *in, const struct np_run_summary *summary)
  */
 static void put_cost(json_object *in, const struct np_run_summary *profile)
 {
+	const struct np_probe_cost *cost = &profile->cost;
+	bool known = cost->elapsed_sec > 0;
 	json_object *object = cli_put_object(in, "probe_cost");
 
-	if (!(profile->cost.elapsed_sec > 0)) {
-		cli_put(object, "cpu_share", NULL);
-		cli_put(object, "cpu_share_max", NULL);
-		cli_put(object, "rss_bytes_max", NULL);
-		cli_put(object, "messages", NULL);
-		return;
-	}
-	cli_put_real(object, "cpu_share", profile->cost.cpu_share);
-	cli_put_real(object, "cpu_share_max", profile->cost.cpu_share_max);
-	cli_put_count(object, "rss_bytes_max", profile->cost.rss_bytes_max);
-	cli_put_count(object, "messages", profile->cost.messages);
+	cli_put_real(object, "cpu_share", known ? cost->cpu_share : NAN);
+	cli_put_real(object, "cpu_share_max",
+		     known ? cost->cpu_share_max : NAN);
+	cli_put(object, "rss_bytes_max",
+		known ? json_object_new_uint64(cost->rss_bytes_max) : NULL);
+	cli_put(object, "messages",
+		known ? json_object_new_uint64(cost->messages) : NULL);
 }
 
 /* Put the predictions of one list, the worst first. */

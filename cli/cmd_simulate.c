@@ -3113,25 +3113,24 @@ static const struct np_option own[] = {
 static int check_options(const struct cli_cmd *self,
 			 const struct sim_options *opt)
 {
-	if (!!opt->swf + !!opt->sacct + !!opt->last != 1)
-		return cli_usage(self,
-				 "simulate needs jobs: one of --swf=FILE, "
-				 "--sacct=FILE and --last=30d");
-	if (opt->leaves && opt->topology)
-		return cli_usage(
-			self, "expected only one of --leaves and --topology");
-	if (opt->shares && !opt->fair)
-		return cli_usage(self, "--shares needs --order=fairshare");
-	if (opt->scheduler.fair_half_life_sec != NOT_GIVEN && !opt->fair)
-		return cli_usage(
-			self,
-			"--half-life has no effect without --order=fairshare");
-	if (opt->rules && opt->mix.n)
-		return cli_usage(self,
-				 "expected only one of --rules and --mix");
-	if (opt->seeds && !opt->mix.n)
-		return cli_usage(self, "--seeds has no effect without --mix");
-	return -1;
+	bool half_life = opt->scheduler.fair_half_life_sec != NOT_GIVEN;
+	const char *wrong =
+		!!opt->swf + !!opt->sacct + !!opt->last != 1 ?
+			"simulate needs jobs: one of --swf=FILE, --sacct=FILE "
+			"and --last=30d" :
+		opt->leaves && opt->topology ?
+			"expected only one of --leaves and --topology" :
+		opt->shares && !opt->fair ?
+			"--shares needs --order=fairshare" :
+		half_life && !opt->fair ?
+			"--half-life has no effect without --order=fairshare" :
+		opt->rules && opt->mix.n ?
+			"expected only one of --rules and --mix" :
+		opt->seeds && !opt->mix.n ?
+			"--seeds has no effect without --mix" :
+			NULL;
+
+	return wrong ? cli_usage(self, "%s", wrong) : -1;
 }
 
 /*
