@@ -21,6 +21,8 @@
 
 #include "cli.h"
 #include "cli_text.h"
+#include "np_fields.h"
+#include "np_read.h"
 #include "np_text.h"
 
 #define MAX_POINTER 64 /* bytes of a JSON pointer in a table */
@@ -30,6 +32,23 @@ struct record {
 	const char *key; /* its name in an object, or index in a list */
 	const struct record *parent; /* the surrounding record, or NULL */
 };
+
+int cli_json_read(const char *path, size_t max, json_object **out,
+		  struct np_err *err)
+{
+	const struct np_jat at = { .where = path, .err = err };
+	size_t len;
+	char *text;
+	int rc = np_read_file(path, max, &text, &len, err);
+
+	if (rc)
+		return rc;
+	rc = np_kind_check(text, len, NP_KIND_JSON, path, err);
+	if (!rc)
+		rc = np_jget_parse(&at, text, len, out);
+	free(text);
+	return rc;
+}
 
 /* json-c keeps the order of insertion, so "schema" and "command" come first. */
 int cli_print_json(const char *command, json_object *output)

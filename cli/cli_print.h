@@ -56,6 +56,13 @@ int cli_print_output(enum cli_format format, const char *command,
 		     json_object *output, const struct cli_table *table);
 
 /*
+ * Read a file of JSON, of at most max bytes. Returns 0 or -errno with err, which
+ * names the file; the caller releases *out.
+ */
+int cli_json_read(const char *path, size_t max, json_object **out,
+		  struct np_err *err);
+
+/*
  * Print the tree as JSON, with the members "schema" and "command" first, and
  * release it. Returns the exit status.
  */

@@ -132,16 +132,15 @@ struct profiles {
 };
 
 /*
- * Load the row of one application, from the cache if it is still valid. idle[]
+ * Append the row of one application, from the cache if it is still valid. idle[]
  * has the stamps of the user's and the published idle runs, on which the
- * verdict depends, as it does on the calibrations. Returns 0 or -errno with
- * err.
+ * verdict depends, as it does on the calibrations. An unreadable profile is
+ * reported, and does not hide the others.
  */
-static int load_row(struct cli_store *store, const struct profiles *profiles,
+static void add_row(struct profiles *profiles, struct cli_store *store,
 		    enum np_store_owner owner, uid_t uid,
 		    const struct np_store_app *app,
-		    const struct np_store_stamp idle[2], struct row *out,
-		    struct np_err *err)
+		    const struct np_store_stamp idle[2])
 {
 	const struct np_store_stamp stamp[] = { app->stamp, idle[0], idle[1] };
 	struct np_cache *cache = profiles->cache;
@@ -154,6 +153,7 @@ static int load_row(struct cli_store *store, const struct profiles *profiles,
 	const char *name = cli_text(
 		"%u %s", owner == NP_STORE_PUBLISHED ? UINT32_MAX : uid,
 		app->name);
+	struct np_err err = NP_ERR_INIT;
 	const char *data;
 	size_t len;
 	int rc = -EINVAL;
@@ -164,32 +164,15 @@ static int load_row(struct cli_store *store, const struct profiles *profiles,
 		rc = unpack_row(data, len, &row);
 	if (rc) {
 		np_run_summary_free(&row.profile);
-		rc = make_row(store, cache, name, state, &row, err);
+		rc = cli_check_memory(
+			make_row(store, cache, name, state, &row, &err));
 	}
-	if (rc)
-		np_run_summary_free(&row.profile);
-	else
-		*out = row;
-	return rc;
-}
-
-/*
- * Append the row of one application. An unreadable profile is reported, and does
- * not hide the others.
- */
-static void add_row(struct profiles *profiles, struct cli_store *store,
-		    enum np_store_owner owner, uid_t uid,
-		    const struct np_store_app *app,
-		    const struct np_store_stamp idle[2])
-{
-	struct np_err err = NP_ERR_INIT;
-	int rc = cli_check_memory(load_row(store, profiles, owner, uid, app,
-					   idle, &profiles->row[profiles->n],
-					   &err));
-
-	if (!rc)
-		profiles->n++;
-	else if (rc != -ENOENT)
+	if (!rc) {
+		profiles->row[profiles->n++] = row;
+		return;
+	}
+	np_run_summary_free(&row.profile);
+	if (rc != -ENOENT)
 		cli_fail("%s", err.text);
 }
 

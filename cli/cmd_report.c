@@ -32,10 +32,8 @@
 #include "cli_recommend.h"
 #include "cli_state.h"
 #include "cli_text.h"
-#include "np_fields.h"
 #include "np_job_cost.h"
 #include "np_picture.h"
-#include "np_read.h"
 #include "np_text.h"
 
 /* One application, with a section of its own. */
@@ -805,20 +803,10 @@ static bool has_list(struct json_object *object, const char *key)
 static int load_simulation(struct report *report, const char *path)
 {
 	struct np_err err = NP_ERR_INIT;
-	const struct np_jat in = { .where = path, .err = &err };
-	size_t len;
-	char *text;
-	int rc;
 
 	if (!path)
 		return -1;
-	if (np_read_file(path, MAX_SIMULATION, &text, &len, &err))
-		return cli_fail("%s", err.text);
-	rc = np_kind_check(text, len, NP_KIND_JSON, path, &err);
-	if (!rc)
-		rc = np_jget_parse(&in, text, len, &report->simulation);
-	free(text);
-	if (rc)
+	if (cli_json_read(path, MAX_SIMULATION, &report->simulation, &err))
 		return cli_fail("%s", err.text);
 	if (member_number(report->simulation, "schema") != CLI_JSON_SCHEMA)
 		return cli_fail("%s: schema: expected %d, as this version of "

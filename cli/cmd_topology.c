@@ -28,11 +28,10 @@
 
 #include "cli_alloc.h"
 #include "cli_check.h"
-#include "cli_options.h"
+#include "cli_print.h"
 #include "cli_text.h"
 #include "np_array.h"
 #include "np_clock.h"
-#include "np_fields.h"
 #include "np_helper.h"
 #include "np_hostlist.h"
 #include "np_linkage.h"
@@ -483,23 +482,15 @@ static void add_interfaces(struct cli_places *places, const char *node,
 static int read_lldp_file(struct cli_places *places, const char *path,
 			  const char *node, struct np_err *err)
 {
-	const struct np_jat at = { .where = path, .err = err };
 	json_object *all, *lldp;
-	size_t len, n = places->n;
-	char *text;
+	size_t n = places->n;
 	int rc;
 
 	if (!is_node_name(node))
 		return np_errf(err, -EINVAL,
 			       "%s: expected the name of a node before .json",
 			       path);
-	rc = np_read_file(path, MAX_LLDP, &text, &len, err);
-	if (rc)
-		return rc;
-	rc = np_kind_check(text, len, NP_KIND_JSON, path, err);
-	if (!rc)
-		rc = np_jget_parse(&at, text, len, &all);
-	free(text);
+	rc = cli_json_read(path, MAX_LLDP, &all, err);
 	if (rc)
 		return rc;
 	lldp = member_of(all, "lldp");
@@ -553,14 +544,6 @@ int cli_places_lldp(const char *dir, struct cli_places *places,
 
 /* ---- latencies ---- */
 
-static bool has_latency(const double *sec, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (sec[i] > 0)
-			return true;
-	return false;
-}
-
 /*
  * The groups are named found0, found1 and so on, until Slurm's names are
  * known.
@@ -575,11 +558,16 @@ int cli_places_measured(char *const node[], const double *sec, size_t n,
 	for (size_t i = 0; !rc && i < n; i++)
 		add_place(places, node[i], cli_text("found%u", group[i]), "");
 	free(group);
-	for (size_t i = 0; rc && n <= NP_LINKAGE_MAX && i < n; i++)
-		if (!has_latency(&sec[i * n], n))
+	for (size_t i = 0; rc && n <= NP_LINKAGE_MAX && i < n; i++) {
+		size_t k = 0;
+
+		while (k < n && !(sec[i * n + k] > 0))
+			k++;
+		if (k == n)
 			return np_errf(err, rc,
 				       "%.100s has no latency to another node",
 				       node[i]);
+	}
 	if (rc)
 		return np_errf(err, rc,
 			       "%zu nodes: expected 1 to %d, each with a "
@@ -998,10 +986,19 @@ static int measure_places(const struct options *opt, struct cli_places *places,
 
 /* ---- Slurm's topology ---- */
 
-/* Check the lists of nodes in a file; slurmctld ignores invalid ones. */
+/*
+ * Check that a file has leaf switches, and their lists of nodes; slurmctld
+ * ignores invalid ones.
+ */
 static int check_nodes(const struct np_topo *topo, const char *path,
 		       struct np_err *err)
 {
+	if (!topo->n)
+		return np_errf(
+			err, -EINVAL,
+			"%s: no leaf switch: expected what scontrol show "
+			"topology prints",
+			path);
 	for (size_t i = 0; i < topo->n; i++) {
 		const char *nodes = topo->leaf[i].nodes;
 		int rc = np_hostlist_each(nodes, NULL, NULL);
@@ -1040,30 +1037,24 @@ static int read_slurm(const struct options *opt, const char *partition,
 					       NULL };
 	char *text = NULL;
 	size_t len;
-	int rc = 0;
+	int rc;
 
 	if (partition && !opt->slurm)
 		return np_topo_parse(partition, topo, err);
 	if (opt->slurm) {
 		rc = np_read_file(opt->slurm, MAX_TOPOLOGY, &text, &len, err);
+		if (!rc)
+			rc = np_topo_parse(text, topo, err);
+		if (!rc)
+			rc = check_nodes(topo, opt->slurm, err);
 	} else {
 		text = cli_calloc(MAX_TOPOLOGY, 1);
-		/* Without a topology there is nothing to compare with. */
 		*failed = cli_spawn(show_topology, 10, text, MAX_TOPOLOGY);
-		if (*failed)
-			text[0] = '\0';
+		/* Without a topology there is nothing to compare with. */
+		rc = np_topo_parse(*failed ? "" : text, topo, err);
+		if (!rc && !topo->n)
+			*failed = *failed || !does_slurm_answer();
 	}
-	if (!rc)
-		rc = np_topo_parse(text, topo, err);
-	if (!rc && !opt->slurm && !topo->n)
-		*failed = *failed || !does_slurm_answer();
-	if (!rc && opt->slurm)
-		rc = check_nodes(topo, opt->slurm, err);
-	if (!rc && opt->slurm && !topo->n)
-		rc = np_errf(err, -EINVAL,
-			     "%s: no leaf switch: expected what scontrol show "
-			     "topology prints",
-			     opt->slurm);
 	if (rc)
 		np_topo_free(topo);
 	free(text);
