@@ -720,7 +720,7 @@ static void report_squatter(struct cli_check *c,
 			"for no user",
 			user, squatter->n, squatter->n == 1 ? "y" : "ies",
 			store);
-	/* Directories that root made for users only need their owner changed. */
+	/* Directories that root made for users only need a new owner. */
 	if (!squatter->uid)
 		remedy(c, "netprof check --make-users %u", squatter->taken);
 	else

@@ -154,8 +154,8 @@ int cli_accounting_load(struct np_acct *acct,
 
 /*
  * cli_diagnosis_output.c: the result as text, as member "accounting" of a JSON
- * object (only if there is a job), and as a figure that the caller frees. The job
- * must exist for text and figure.
+ * object (only if there is a job), and as a figure that the caller frees. The
+ * job must exist for text and figure.
  */
 struct np_figure;
 void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *diagnosis);

@@ -24,8 +24,8 @@ int cli_write_in_place(const char *path, const char *text, const char *trailer,
 		       struct np_err *err);
 
 /*
- * As np_figure_new(); and as np_figure_add_panel(), with the kinds and labels of
- * its axes. The command ends with an error if memory runs out.
+ * As np_figure_new(); and as np_figure_add_panel(), with the kinds and labels
+ * of its axes. The command ends with an error if memory runs out.
  */
 struct np_figure *cli_figure_new(const char *title);
 struct np_panel *

@@ -56,8 +56,8 @@ int cli_print_output(enum cli_format format, const char *command,
 		     json_object *output, const struct cli_table *table);
 
 /*
- * Read a file of JSON, of at most max bytes. Returns 0 or -errno with err, which
- * names the file; the caller releases *out.
+ * Read a file of JSON, of at most max bytes. Returns 0 or -errno with err,
+ * which names the file; the caller releases *out.
  */
 int cli_json_read(const char *path, size_t max, json_object **out,
 		  struct np_err *err);

@@ -112,7 +112,10 @@ void cli_profile_make(struct cli_store *store, const struct np_runs *runs,
 const struct np_calibration *cli_calibration_of(struct cli_store *store,
 						const struct np_runs *runs);
 
-/* Load the runs alone and print nothing. Returns 0 or -ENOENT: none can be read. */
+/*
+ * Load the runs alone and print nothing. Returns 0 or -ENOENT: no run can be
+ * read.
+ */
 int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
 			uid_t uid, const char *app, struct np_runs *out);
 

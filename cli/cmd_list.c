@@ -132,8 +132,8 @@ struct profiles {
 };
 
 /*
- * Append the row of one application, from the cache if it is still valid. idle[]
- * has the stamps of the user's and the published idle runs, on which the
+ * Append the row of one application, from the cache if it is still valid.
+ * idle[] has the stamps of the user's and the published idle runs, on which the
  * verdict depends, as it does on the calibrations. An unreadable profile is
  * reported, and does not hide the others.
  */
