@@ -30,18 +30,15 @@ struct part {
  */
 static void add_step(struct part *p, bool send, uint32_t peer, uint64_t bytes)
 {
-	struct np_steps *s = p->s;
-
-	if (np_array_reserve(&s->step, &s->room, s->n + 1, sizeof(*s->step))) {
-		p->out_of_memory = true;
-		return;
-	}
-	s->step[s->n++] = (struct np_step){
+	const struct np_step step = {
 		.send = send,
 		.round = p->round,
 		.bytes = bytes,
 		.peer = (uint32_t)(((uint64_t)peer + p->c->root) % p->size),
 	};
+
+	if (NP_ARRAY_PUSH(p->s->step, p->s->n, p->s->room, step))
+		p->out_of_memory = true;
 }
 
 static void send(struct part *p, uint32_t peer, uint64_t bytes)

@@ -24,33 +24,27 @@
 /* Appends a detour, or extends the last one if they touch. */
 static int add(struct np_detours *d, size_t *room, double start, double length)
 {
-	double end = start + length;
-	size_t room_end = *room;
+	struct np_detour new = { start, start + length };
+	struct np_detour *last = d->n ? &d->detour[d->n - 1] : NULL;
 
 	if (!(length > 0))
 		return 0;
-	if (d->n && start <= d->end[d->n - 1]) {
-		if (end > d->end[d->n - 1])
-			d->end[d->n - 1] = end;
+	if (last && start <= last->end) {
+		last->end = fmax(last->end, new.end);
 		return 0;
 	}
-	if (d->n == NP_DETOURS_MAX)
-		return -E2BIG;
-	if (np_array_reserve(&d->start, room, d->n + 1, sizeof(double)) ||
-	    np_array_reserve(&d->end, &room_end, d->n + 1, sizeof(double)))
-		return -ENOMEM;
-	d->start[d->n] = start;
-	d->end[d->n++] = end;
-	return 0;
+	return d->n == NP_DETOURS_MAX ?
+		     -E2BIG :
+		     NP_ARRAY_PUSH(d->detour, d->n, *room, new);
 }
 
 /* Computes the length of the period and the sum of all detours. */
 static void sum_up(struct np_detours *d)
 {
-	d->period_ns = d->n ? d->end[d->n - 1] : 0;
+	d->period_ns = d->n ? d->detour[d->n - 1].end : 0;
 	d->away_ns = 0;
 	for (size_t i = 0; i < d->n; i++)
-		d->away_ns += d->end[i] - d->start[i];
+		d->away_ns += d->detour[i].end - d->detour[i].start;
 }
 
 /* Error message about a line of a file. */
@@ -180,8 +174,7 @@ int np_detours_random(double mean_ns, double length_ns, uint64_t seed,
 
 void np_detours_free(struct np_detours *d)
 {
-	free(d->start);
-	free(d->end);
+	free(d->detour);
 	*d = (struct np_detours){ .n = 0 };
 }
 
@@ -206,7 +199,7 @@ static size_t find(const struct np_detours *d, double t)
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (d->end[mid] > t)
+		if (d->detour[mid].end > t)
 			high = mid;
 		else
 			low = mid + 1;
@@ -226,17 +219,17 @@ double np_detours_end(const struct np_detours *d, uint32_t rank, double t,
 	size_t i = find(d, at);
 
 	for (;;) {
-		double work = d->start[i] - at;
+		const struct np_detour *next = &d->detour[i];
+		double work = next->start - at;
 
 		if (work >= left)
-			break;
+			return t + length + extra;
 		left -= work > 0 ? work : 0;
-		extra += d->end[i] - (work > 0 ? d->start[i] : at);
-		at = d->end[i];
+		extra += next->end - (work > 0 ? next->start : at);
+		at = next->end;
 		if (++i == d->n) {
 			i = 0;
 			at = 0;
 		}
 	}
-	return t + length + extra;
 }

@@ -18,7 +18,9 @@
 #define NP_DETOURS_MAX 10000000
 
 struct np_detours {
-	double *start, *end; /* ns; ascending and disjoint */
+	struct np_detour {
+		double start, end;
+	} * detour; /* ns; ascending and disjoint */
 	size_t n;
 	double period_ns, away_ns; /* length of the trace; sum of all detours */
 	uint64_t seed; /* determines where in the trace each rank begins */

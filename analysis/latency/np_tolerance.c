@@ -760,6 +760,18 @@ static int count_places(struct simulation *s, size_t *n)
 	return 0;
 }
 
+/* Allocates resources, unused so far, and their order. */
+static bool make_resources(size_t places, size_t n, struct resource **all,
+			   uint32_t **order)
+{
+	/* Zeroed, so that processors that no operation uses take no memory. */
+	*all = calloc(places + 1, sizeof(**all));
+	*order = malloc((n + 1) * sizeof(**order));
+	for (size_t i = 0; *order && i < n; i++)
+		(*order)[i] = NP_GRAPH_NONE;
+	return *all && *order;
+}
+
 /* Allocates everything for the simulation and the orders that it produces. */
 static int prepare(struct simulation *s)
 {
@@ -780,25 +792,10 @@ static int prepare(struct simulation *s)
 	s->t.arrival = s->t.complete + n;
 	for (size_t i = 0; i < n; i++)
 		s->taken[i] = s->t.begin[i] = NO_TIME;
-	/* Zeroed, so that processors that no operation uses take no memory. */
-	if (opt->one_cpu) {
-		s->cpu = calloc(places + 1, sizeof(*s->cpu));
-		s->nic = calloc(places + 1, sizeof(*s->nic));
-		o->cpu = malloc((n + 1) * sizeof(*o->cpu));
-		o->nic = malloc((n + 1) * sizeof(*o->nic));
-	}
-	if (opt->one_link) {
-		s->link = calloc(places + 1, sizeof(*s->link));
-		o->link = malloc((n + 1) * sizeof(*o->link));
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (o->cpu && o->nic)
-			o->cpu[i] = o->nic[i] = NP_GRAPH_NONE;
-		if (o->link)
-			o->link[i] = NP_GRAPH_NONE;
-	}
-	return (!opt->one_cpu || (s->cpu && s->nic && o->cpu && o->nic)) &&
-			       (!opt->one_link || (s->link && o->link)) ?
+	if (opt->one_cpu && (!make_resources(places, n, &s->cpu, &o->cpu) ||
+			     !make_resources(places, n, &s->nic, &o->nic)))
+		return -ENOMEM;
+	return !opt->one_link || make_resources(places, n, &s->link, &o->link) ?
 		       0 :
 		       -ENOMEM;
 }
@@ -848,6 +845,16 @@ static int simulate(struct np_events *e, double x,
 	return rc;
 }
 
+/* what: what there was no memory for. */
+static int simulate_error(const struct np_graph *g, int rc, const char *what,
+			  struct np_err *err)
+{
+	return rc == -EDEADLK ?
+		       np_errf(err, rc, "operations wait for each other") :
+		       np_errf(err, rc, "no memory %s %zu operations", what,
+			       g->n_nodes);
+}
+
 int np_tolerance_simulate(const struct np_graph *g,
 			  const struct np_tolerance_opt *opt,
 			  const struct np_detours *detours, double *ns,
@@ -857,16 +864,12 @@ int np_tolerance_simulate(const struct np_graph *g,
 	struct event_times t;
 	int rc = simulate(&e, np_loggps_value(&opt->net, opt->x), detours, &t);
 
-	if (!rc) {
-		*ns = t.end_ns;
-		free(t.begin);
-		orders_free(&e.orders);
-	}
-	if (rc == -EDEADLK)
-		return np_errf(err, rc, "operations wait for each other");
-	return rc ? np_errf(err, rc, "no memory to simulate %zu operations",
-			    g->n_nodes) :
-		    0;
+	if (rc)
+		return simulate_error(g, rc, "to simulate", err);
+	*ns = t.end_ns;
+	free(t.begin);
+	orders_free(&e.orders);
+	return 0;
 }
 
 /*
@@ -931,16 +934,14 @@ static int find_last(struct walk *w, uint32_t event, uint32_t *last,
 static int add_pair(struct walk *w, uint32_t send)
 {
 	const struct np_graph *g = w->e.g;
-
-	if (np_array_reserve(&w->pair, &w->max, w->n + 1, sizeof(*w->pair)))
-		return -ENOMEM;
-	w->pair[w->n++] = (struct np_pair){
+	const struct np_pair pair = {
 		np_graph_part_of(g, send)->rank,
 		np_graph_part_of(g, g->node[send].peer)->rank,
 		1,
 		np_graph_size(g, send),
 	};
-	return 0;
+
+	return NP_ARRAY_PUSH(w->pair, w->n, w->max, pair);
 }
 
 /* Follows the critical path from the end of the run to its beginning. */
@@ -950,15 +951,17 @@ static int walk_back(struct walk *w)
 	struct np_cost after;
 	uint32_t event, need = 0;
 	bool found;
-	int rc;
 
 	if (!g->n_nodes)
 		return 0;
 	event = event_end(&w->e, w->t.last, &after);
-	rc = find_last(w, event, &need, &found);
-	while (!rc && found) {
-		uint32_t from = NP_EVENT_NODE(need), to = NP_EVENT_NODE(event);
+	for (;; event = need) {
+		uint32_t from, to = NP_EVENT_NODE(event);
+		int rc = find_last(w, event, &need, &found);
 
+		if (rc || !found)
+			return rc;
+		from = NP_EVENT_NODE(need);
 		/*
 		 * Only a message counts, not a rendezvous that waits for its
 		 * receive.
@@ -967,13 +970,9 @@ static int walk_back(struct walk *w)
 		    g->node[to].kind == NP_OP_RECV &&
 		    g->node[from].kind == NP_OP_SEND &&
 		    g->node[from].peer == to &&
-		    NP_EVENT_WHICH(need) == NP_EVENT_BEGIN)
-			rc = add_pair(w, from);
-		event = need;
-		if (!rc)
-			rc = find_last(w, event, &need, &found);
+		    NP_EVENT_WHICH(need) == NP_EVENT_BEGIN && add_pair(w, from))
+			return -ENOMEM;
 	}
-	return rc;
 }
 
 static int by_ranks(const void *a, const void *b)
@@ -1032,13 +1031,7 @@ int np_tolerance_pairs(const struct np_graph *g,
 	free(w.needs.need);
 	if (rc) {
 		free(w.pair);
-		return rc == -EDEADLK ?
-			       np_errf(err, rc,
-				       "operations wait for each other") :
-			       np_errf(err, rc,
-				       "no memory for a path through %zu "
-				       "operations",
-				       g->n_nodes);
+		return simulate_error(g, rc, "for a path through", err);
 	}
 	sum_pairs(&w);
 	*out = w.pair;
@@ -1201,7 +1194,7 @@ static bool try_period(struct find *f, size_t lead, uint32_t anchor,
  * first. border[i]: length of the longest proper prefix of the first i + 1
  * words that is also their suffix.
  */
-static bool find_loop(struct find *f, size_t lead, uint32_t first, uint32_t n,
+static void find_loop(struct find *f, size_t lead, uint32_t first, uint32_t n,
 		      uint64_t *word, uint32_t *border,
 		      struct np_iterations *out)
 {
@@ -1217,13 +1210,10 @@ static bool find_loop(struct find *f, size_t lead, uint32_t first, uint32_t n,
 		border[i] = k;
 	}
 	for (int i = 0; i < PERIODS && n - k <= n / 2; i++) {
-		if (try_period(f, lead, first, n - k, out))
-			return true;
-		if (!k)
-			break;
+		if (try_period(f, lead, first, n - k, out) || !k)
+			return;
 		k = border[k - 1];
 	}
-	return false;
 }
 
 int np_iterations_find(const struct np_graph *g, struct np_iterations *out)
@@ -1991,11 +1981,8 @@ static int find_slices(struct np_slices *r)
 /* Adds an event to the carried ones; duplicates are removed later. */
 static int add_carried(struct np_slices *r, uint32_t event, bool moves)
 {
-	if (np_array_reserve(&r->carried, &r->max_carried, r->n_carried + 1,
-			     sizeof(*r->carried)))
-		return -ENOMEM;
-	r->carried[r->n_carried++] = (struct np_carried){ event, moves };
-	return 0;
+	return NP_ARRAY_PUSH(r->carried, r->n_carried, r->max_carried,
+			     (struct np_carried){ event, moves });
 }
 
 /*
@@ -2697,11 +2684,7 @@ static inline uint32_t find_lacking(const struct contract *k, uint32_t first,
 /* Leaves a node for the end of the round. */
 static int visit_later(struct contract *k, uint32_t node)
 {
-	if (np_array_reserve(&k->todo, &k->max_todo, k->n_todo + 1,
-			     sizeof(*k->todo)))
-		return -ENOMEM;
-	k->todo[k->n_todo++] = node;
-	return 0;
+	return NP_ARRAY_PUSH(k->todo, k->n_todo, k->max_todo, node);
 }
 
 /* Notes that a node gets its place. */
@@ -2812,16 +2795,6 @@ static inline __attribute__((always_inline)) int try_node(struct contract *k,
 					  wait_for(k, node, lacking);
 }
 
-/* Notes a node whose end is one of the program, see add_program_end(). */
-static int add_last(struct contract *k, uint32_t node)
-{
-	if (np_array_reserve(&k->last, &k->max_last, k->n_last + 1,
-			     sizeof(*k->last)))
-		return -ENOMEM;
-	k->last[k->n_last++] = node;
-	return 0;
-}
-
 /* Tries these nodes, and those that waited for one that has got its place. */
 static int try_nodes(struct contract *k, uint32_t from, uint32_t to)
 {
@@ -2832,8 +2805,10 @@ static int try_nodes(struct contract *k, uint32_t from, uint32_t to)
 		bool again = k->n_ready;
 		uint32_t node = again ? k->ready[--k->n_ready] : from++;
 
+		/* The end of the program, see add_program_end(). */
 		if (!again && !op[node].required)
-			rc = add_last(k, node);
+			rc = NP_ARRAY_PUSH(k->last, k->n_last, k->max_last,
+					   node);
 		if (!rc)
 			rc = try_node(k, node);
 	}
@@ -4016,23 +3991,19 @@ struct search {
 
 static int add(struct search *s, double x, double slope)
 {
-	if (np_array_reserve(&s->found, &s->max, s->n + 1, sizeof(*s->found)))
-		return -ENOMEM;
-	s->found[s->n++] = (struct np_critical){ x, slope };
-	return 0;
+	return NP_ARRAY_PUSH(s->found, s->n, s->max,
+			     (struct np_critical){ x, slope });
 }
 
 /* Adds an interval, unless the slope is the same at both ends. */
 static int push(struct search *s, double low, struct np_point at_low,
 		double high, struct np_point at_high)
 {
-	if (!(at_low.s < at_high.s))
-		return 0;
-	if (np_array_reserve(&s->todo, &s->max_todo, s->n_todo + 1,
-			     sizeof(*s->todo)))
-		return -ENOMEM;
-	s->todo[s->n_todo++] = (struct span){ low, high, at_low, at_high };
-	return 0;
+	return at_low.s < at_high.s ?
+		       NP_ARRAY_PUSH(s->todo, s->n_todo, s->max_todo,
+				     (struct span){ low, high, at_low,
+						    at_high }) :
+		       0;
 }
 
 /* Evaluates T where the tangents of an interval's ends meet. */

@@ -77,12 +77,9 @@ static void no_memory(struct build *b)
 static void add_dep(struct build *b, struct dependencies *to, uint32_t op,
 		    enum np_dep_kind kind)
 {
-	if (op == EXCLUDED || b->rc)
-		return;
-	if (np_array_reserve(&to->dep, &to->room, to->n + 1, sizeof(*to->dep)))
+	if (op != EXCLUDED && !b->rc &&
+	    NP_ARRAY_PUSH(to->dep, to->n, to->room, (struct dep){ op, kind }))
 		no_memory(b);
-	else
-		to->dep[to->n++] = (struct dep){ op, kind };
 }
 
 static void copy_deps(struct build *b, struct dependencies *to,

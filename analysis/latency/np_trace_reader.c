@@ -40,16 +40,11 @@ int np_trace_no_memory(struct np_trace_reader *r)
 
 struct np_trace_request *np_trace_request_new(struct np_trace_reader *r)
 {
-	struct np_trace_request *q;
-
-	if (np_array_reserve(&r->request, &r->request_room, r->n_requests + 1,
-			     sizeof(*r->request))) {
-		np_trace_no_memory(r);
-		return NULL;
-	}
-	q = &r->request[r->n_requests++];
-	*q = (struct np_trace_request){ .used = false };
-	return q;
+	if (!NP_ARRAY_PUSH(r->request, r->n_requests, r->request_room,
+			   (struct np_trace_request){ .used = false }))
+		return &r->request[r->n_requests - 1];
+	np_trace_no_memory(r);
+	return NULL;
 }
 
 /* If the file grows meanwhile, the second pass has more uses than the first. */
@@ -72,10 +67,8 @@ int np_trace_request_use(struct np_trace_reader *r, struct np_trace_request *q)
 
 void np_trace_id(struct np_trace_reader *r, uint32_t id)
 {
-	if (np_array_reserve(&r->id, &r->id_room, r->n_ids + 1, sizeof(*r->id)))
+	if (NP_ARRAY_PUSH(r->id, r->n_ids, r->id_room, id))
 		np_trace_no_memory(r);
-	else
-		r->id[r->n_ids++] = id;
 }
 
 void np_trace_started(struct np_trace_reader *r, struct np_trace_event *ev)

@@ -5,6 +5,7 @@
 #ifndef NP_ARRAY_H
 #define NP_ARRAY_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,15 @@ int np_array_grow(void *array, size_t n, size_t size);
 
 /* Allocate for n elements in total. *capacity must be 0 at first. */
 int np_array_reserve(void *array, size_t *capacity, size_t n, size_t size);
+
+/*
+ * Append a value to the n elements of an array, and count it. array, n and
+ * capacity are variables of the caller.
+ */
+#define NP_ARRAY_PUSH(array, n, capacity, ...) \
+	(np_array_reserve(&(array), &(capacity), (n) + 1, sizeof(*(array))) ? \
+		 -ENOMEM : \
+		 ((array)[(n)++] = __VA_ARGS__, 0))
 
 /* Set the capacity, which may be less than the number of elements. */
 int np_array_resize(void *array, size_t capacity, size_t size);
