@@ -113,7 +113,6 @@ int cli_predictions_parse(const char *text, size_t len, const char *source,
 	struct np_words words;
 
 	np_words_open(&words, text, len, source, err);
-	words.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
 	while (np_words_next(&words))
 		parse_row(&words, &predictions);
 	if (!words.rc && !predictions.n)
@@ -130,14 +129,7 @@ int cli_predictions_parse(const char *text, size_t len, const char *source,
 int cli_predictions_read(const char *path, struct cli_predictions *out,
 			 struct np_err *err)
 {
-	char *text = NULL;
-	size_t len;
-	int rc = np_read_file(path, MAX_BYTES, &text, &len, err);
-
-	if (!rc)
-		rc = cli_predictions_parse(text, len, path, out, err);
-	free(text);
-	return rc;
+	return NP_READ_PARSED(path, MAX_BYTES, cli_predictions_parse, out, err);
 }
 
 void cli_predictions_free(struct cli_predictions *predictions)

@@ -262,7 +262,6 @@ int cli_program_list_parse(const char *text, size_t len, const char *source,
 	struct np_words line;
 
 	np_words_open(&line, text, len, source, err);
-	line.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
 	while (np_words_next(&line))
 		parse_line(&line, &list);
 	check_complete(&line, &list);
@@ -279,12 +278,6 @@ int cli_program_list_parse(const char *text, size_t len, const char *source,
 int cli_program_list_read(const char *path, struct cli_program_list *out,
 			  struct np_err *err)
 {
-	char *text = NULL;
-	size_t len;
-	int rc = np_read_file(path, MAX_BYTES, &text, &len, err);
-
-	if (!rc)
-		rc = cli_program_list_parse(text, len, path, out, err);
-	free(text);
-	return rc;
+	return NP_READ_PARSED(path, MAX_BYTES, cli_program_list_parse, out,
+			      err);
 }

@@ -440,14 +440,7 @@ int np_mpip_parse(const char *text, size_t len, const char *where,
 
 int np_mpip_load(const char *path, struct np_mpip *out, struct np_err *err)
 {
-	char *text = NULL;
-	size_t len;
-	int rc = np_read_file(path, NP_MPIP_MAX_BYTES, &text, &len, err);
-
-	if (!rc)
-		rc = np_mpip_parse(text, len, path, out, err);
-	free(text);
-	return rc;
+	return NP_READ_PARSED(path, NP_MPIP_MAX_BYTES, np_mpip_parse, out, err);
 }
 
 /* What a report of mpiP would contain for a traced run. */

@@ -399,12 +399,6 @@ int np_network_parse(const char *text, size_t len, const char *where,
 int np_network_load(const char *path, struct np_network *out,
 		    struct np_err *err)
 {
-	char *text = NULL;
-	size_t len;
-	int rc = np_read_file(path, NP_NETWORK_MAX_BYTES, &text, &len, err);
-
-	if (!rc)
-		rc = np_network_parse(text, len, path, out, err);
-	free(text);
-	return rc;
+	return NP_READ_PARSED(path, NP_NETWORK_MAX_BYTES, np_network_parse, out,
+			      err);
 }

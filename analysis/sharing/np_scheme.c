@@ -366,41 +366,29 @@ static void read_line(struct reader *r)
 int np_scheme_parse(const char *text, size_t len, const char *source,
 		    struct np_scheme_set *out, struct np_err *err)
 {
-	struct reader *r = calloc(1, sizeof(*r));
+	struct reader r = { .now = { .bytes = NP_SCHEME_BYTES,
+				     .reference_sec = NAN } };
 	int rc;
 
-	if (!r)
-		return np_errf(err, -ENOMEM, "%s: out of memory", source);
-	np_words_open(&r->w, text, len, source, err);
-	r->w.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
-	r->now = (struct settings){ .bytes = NP_SCHEME_BYTES,
-				    .reference_sec = NAN };
-	while (np_words_next(&r->w))
-		read_line(r);
-	if (!r->w.rc && !r->set.n)
-		r->w.rc = np_errf(err, -EINVAL, "%s: contains no transfer",
-				  source);
-	rc = r->w.rc ? r->w.rc : finish_scheme(r);
+	np_words_open(&r.w, text, len, source, err);
+	while (np_words_next(&r.w))
+		read_line(&r);
+	if (!r.w.rc && !r.set.n)
+		r.w.rc = np_errf(err, -EINVAL, "%s: contains no transfer",
+				 source);
+	rc = r.w.rc ? r.w.rc : finish_scheme(&r);
 	if (rc)
-		np_scheme_free(&r->set);
+		np_scheme_free(&r.set);
 	else
-		*out = r->set;
-	free(r);
+		*out = r.set;
 	return rc;
 }
 
 int np_scheme_read(const char *path, struct np_scheme_set *out,
 		   struct np_err *err)
 {
-	char *text;
-	size_t len;
-	int rc = np_read_file(path, NP_SCHEME_MAX_FILE_BYTES, &text, &len, err);
-
-	if (rc)
-		return rc;
-	rc = np_scheme_parse(text, len, path, out, err);
-	free(text);
-	return rc;
+	return NP_READ_PARSED(path, NP_SCHEME_MAX_FILE_BYTES, np_scheme_parse,
+			      out, err);
 }
 
 void np_scheme_free(struct np_scheme_set *set)

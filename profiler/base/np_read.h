@@ -8,6 +8,7 @@
 #define NP_READ_H
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/types.h>
 
 #include "np_err.h"
@@ -77,6 +78,22 @@ int np_kind_check(const char *text, size_t len, enum np_kind expected,
  */
 int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		 struct np_err *err);
+
+/*
+ * Read such a file, and return what parse(text, len, path, out, err) returns
+ * for it, whatever the type of out is.
+ */
+#define NP_READ_PARSED(path, max, parse, out, err) \
+	({ \
+		char *text_ = NULL; \
+		size_t len_; \
+		int rc_ = np_read_file(path, max, &text_, &len_, err); \
+\
+		if (!rc_) \
+			rc_ = parse(text_, len_, path, out, err); \
+		free(text_); \
+		rc_; \
+	})
 
 /*
  * The same, whatever the bytes are. np_read_check_text() then returns 0, or

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "np_option.h"
+#include "np_read.h"
 
 void np_words_open(struct np_words *w, const char *text, size_t len,
 		   const char *source, struct np_err *err)
@@ -16,7 +17,7 @@ void np_words_open(struct np_words *w, const char *text, size_t len,
 	w->at = text;
 	w->end = len ? text + len : text;
 	w->line = w->n = 0;
-	w->rc = 0;
+	w->rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
 }
 
 int np_words_fail(struct np_words *w, int rc, const char *fmt, ...)

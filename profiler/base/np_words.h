@@ -27,8 +27,9 @@ struct np_words {
 };
 
 /*
- * Begin to read text, of len bytes. text, source and err are borrowed until
- * the last line has been read.
+ * Begin to read text, of len bytes. w->rc is then -EINVAL if it is of another
+ * kind (np_kind_check()). text, source and err are borrowed until the last line
+ * has been read.
  */
 void np_words_open(struct np_words *w, const char *text, size_t len,
 		   const char *source, struct np_err *err);
