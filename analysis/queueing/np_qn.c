@@ -34,15 +34,18 @@ struct solver {
 	/* Message for load-dependent stations; NULL: supported. */
 	const char *refusal;
 	bool servers; /* multi-server queues are supported */
+	/* Only approximations: of the core, and the most iterations. */
+	int passes;
+	double iterations;
 	struct np_qn_cost (*cost)(const struct np_qn *net);
 	/*
 	 * Computes the throughputs in out, and f->r. A method that supports
 	 * load-dependent stations gets no f, which cannot represent them, and
 	 * fills all of out. Returns 0, -ENOMEM, or -ELOOP with err.
 	 */
-	int (*run)(const struct np_qn *net, const struct flat *f,
-		   const struct np_qn_cost *max, struct np_qn_solution *out,
-		   struct np_err *err);
+	int (*run)(const struct solver *way, const struct np_qn *net,
+		   const struct flat *f, const struct np_qn_cost *max,
+		   struct np_qn_solution *out, struct np_err *err);
 };
 
 /* Whether a time is 0 or within the limits. */
@@ -326,6 +329,22 @@ static void fill_class(const struct np_qn *net, const struct flat *f, size_t c,
 	}
 }
 
+/*
+ * Computes the residence times of a class that sees so many customers at each
+ * queue when it arrives. Returns the time of its cycle.
+ */
+static double cycle_time(const struct flat *f, size_t c, const double *seen)
+{
+	const double *d = f->demand + c * f->n_queues;
+	double *r = f->r + c * f->n_queues, sec = f->fixed_sec[c];
+
+	for (size_t q = 0; q < f->n_queues; q++) {
+		r[q] = d[q] * (1 + seen[q]);
+		sec += r[q];
+	}
+	return sec;
+}
+
 /* Solves a network with a method; returns as np_qn_method. */
 static int solve_by(const struct solver *way, const struct np_qn *net,
 		    const struct np_qn_cost *max, struct np_qn_solution *out,
@@ -345,7 +364,7 @@ static int solve_by(const struct solver *way, const struct np_qn *net,
 	if (!rc && way->refusal)
 		rc = flatten(net, &f);
 	if (!rc)
-		rc = way->run(net, &f, max, &made, err);
+		rc = way->run(way, net, &f, max, &made, err);
 	for (size_t c = 0; !rc && way->refusal && c < net->n_classes; c++)
 		if (net->class[c].customers)
 			fill_class(net, &f, c, &made);
@@ -550,14 +569,9 @@ static void visit_class(struct plane *p, size_t c, uint64_t n,
 			const double *before)
 {
 	size_t width = p->flat->n_queues;
-	const double *d = p->flat->demand + c * width;
-	double *r = p->flat->r + c * width, sec = p->flat->fixed_sec[c];
+	const double *r = p->flat->r + c * width;
 
-	for (size_t q = 0; q < width; q++) {
-		r[q] = d[q] * (1 + before[q]);
-		sec += r[q];
-	}
-	p->x[c] = (double)n / sec;
+	p->x[c] = (double)n / cycle_time(p->flat, c, before);
 	for (size_t q = 0; q < width; q++)
 		p->sum[q] += p->x[c] * r[q];
 }
@@ -591,13 +605,13 @@ static void visit_all(struct plane *p)
 }
 
 /* Allocates the hyperplane and visits all populations. */
-static int run_mva(const struct np_qn *net, const struct flat *f,
-		   const struct np_qn_cost *max, struct np_qn_solution *out,
-		   struct np_err *err)
+static int run_mva(const struct solver *way, const struct np_qn *net,
+		   const struct flat *f, const struct np_qn_cost *max,
+		   struct np_qn_solution *out, struct np_err *err)
 {
 	struct plane p = { .net = net, .flat = f, .x = out->x_per_sec };
 
-	(void)max, (void)err;
+	(void)way, (void)max, (void)err;
 	lay_out(&p);
 	p.present = calloc((p.n_cells + 1) * f->n_queues + 1, sizeof(double));
 	if (!p.present)
@@ -1103,8 +1117,8 @@ static int convolve(struct work *w, struct np_scaled *base)
 }
 
 /* Allocates G for all populations and solves the network. */
-static int run_convolution(const struct np_qn *net, const struct flat *f,
-			   const struct np_qn_cost *max,
+static int run_convolution(const struct solver *way, const struct np_qn *net,
+			   const struct flat *f, const struct np_qn_cost *max,
 			   struct np_qn_solution *out, struct np_err *err)
 {
 	struct work w = { .net = net,
@@ -1114,7 +1128,7 @@ static int run_convolution(const struct np_qn *net, const struct flat *f,
 	struct np_scaled *base;
 	int rc = -ENOMEM;
 
-	(void)f, (void)max, (void)err;
+	(void)way, (void)f, (void)max, (void)err;
 	for (size_t c = 0; c < net->n_classes; c++) {
 		w.top.n[c] = net->class[c].customers;
 		w.top.all += w.top.n[c];
@@ -1267,15 +1281,8 @@ static void update_seen(struct state *s, size_t c, const double *share)
 /* Computes residence times and throughput of class c. */
 static double update_class(struct state *s, size_t c, const double *share)
 {
-	size_t width = s->flat->n_queues;
-	double *r = s->flat->r + c * width, sec = s->flat->fixed_sec[c];
-
 	update_seen(s, c, share);
-	for (size_t q = 0; q < width; q++) {
-		r[q] = s->flat->demand[c * width + q] * (1 + s->seen[q]);
-		sec += r[q];
-	}
-	return s->n[c] / sec;
+	return s->n[c] / cycle_time(s->flat, c, s->seen);
 }
 
 /* One iteration of the core; all classes use the shares before it. */
@@ -1359,13 +1366,20 @@ static int run_passes(struct state *s, int passes, struct np_err *err)
 	return rc;
 }
 
+/* Operations of one iteration. */
+static double cells_of(const struct np_qn *net)
+{
+	return (double)(net->n_classes * (net->n_stations + 1));
+}
+
 /* Starts from equal shares. */
-static int approximate(const struct np_qn *net, const struct flat *f,
-		       int passes, double limit, struct np_qn_solution *out,
-		       struct np_err *err)
+static int approximate(const struct solver *way, const struct np_qn *net,
+		       const struct flat *f, const struct np_qn_cost *max,
+		       struct np_qn_solution *out, struct np_err *err)
 {
 	size_t n = net->n_classes, size = n * f->n_queues;
-	size_t all = passes > 1 ? (n + 1) * size : size; /* number of shares */
+	bool less = way->passes > 1; /* also with one customer less */
+	size_t all = less ? (n + 1) * size : size; /* number of shares */
 	double *room = calloc(2 * all + 2 * f->n_queues + 1, sizeof(*room));
 	struct state s = {
 		.net = net,
@@ -1373,14 +1387,16 @@ static int approximate(const struct np_qn *net, const struct flat *f,
 		.size = size,
 		.most = 1,
 		.share = room,
-		.limit = limit,
+		.limit = fmin(way->iterations, max->steps /
+						       (less ? (double)n : 1) /
+						       cells_of(net)),
 		.out = out,
 	};
 	int rc;
 
 	if (!room)
 		return -ENOMEM;
-	if (passes > 1) {
+	if (less) {
 		s.less = room + size;
 		s.delta = room + all;
 	}
@@ -1392,15 +1408,9 @@ static int approximate(const struct np_qn *net, const struct flat *f,
 		s.n[c] = (double)net->class[c].customers;
 		s.most = fmax(s.most, s.n[c]);
 	}
-	rc = run_passes(&s, passes, err);
+	rc = run_passes(&s, way->passes, err);
 	free(room);
 	return rc;
-}
-
-/* Operations of one iteration. */
-static double cells_of(const struct np_qn *net)
-{
-	return (double)(net->n_classes * (net->n_stations + 1));
 }
 
 /* Cost of the method of Schweitzer and Bard. */
@@ -1408,14 +1418,6 @@ static struct np_qn_cost schweitzer_cost(const struct np_qn *net)
 {
 	return (struct np_qn_cost){ 8 * 8 * cells_of(net),
 				    USUAL * cells_of(net) };
-}
-
-static int schweitzer(const struct np_qn *net, const struct flat *f,
-		      const struct np_qn_cost *max, struct np_qn_solution *out,
-		      struct np_err *err)
-{
-	return approximate(net, f, 1, fmin(1e5, max->steps / cells_of(net)),
-			   out, err);
 }
 
 /* Cost of Linearizer: a core for each class in each pass. */
@@ -1427,16 +1429,6 @@ static struct np_qn_cost linearizer_cost(const struct np_qn *net)
 				    USUAL * PASSES * (n + 1) * n * cells };
 }
 
-static int linearizer(const struct np_qn *net, const struct flat *f,
-		      const struct np_qn_cost *max, struct np_qn_solution *out,
-		      struct np_err *err)
-{
-	return approximate(
-		net, f, PASSES,
-		fmin(1e6, max->steps / (double)net->n_classes / cells_of(net)),
-		out, err);
-}
-
 int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
 		     struct np_qn_solution *out, struct np_err *err)
 {
@@ -1446,8 +1438,10 @@ int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
 		.refusal = "schweitzer does not take load-dependent stations; "
 			   "convolution does",
 		.servers = true,
+		.passes = 1,
+		.iterations = 1e5,
 		.cost = schweitzer_cost,
-		.run = schweitzer,
+		.run = approximate,
 	};
 
 	return solve_by(&way, net, max, out, err);
@@ -1462,8 +1456,10 @@ int np_qn_linearizer(const struct np_qn *net, const struct np_qn_cost *max,
 		.refusal = "linearizer does not take load-dependent stations; "
 			   "convolution does",
 		.servers = true,
+		.passes = PASSES,
+		.iterations = 1e6,
 		.cost = linearizer_cost,
-		.run = linearizer,
+		.run = approximate,
 	};
 
 	return solve_by(&way, net, max, out, err);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "np_array.h"
 #include "np_clock.h"
 #include "np_qn.h"
 #include "np_rng.h"
@@ -85,13 +86,6 @@ static double timed(const char *what, const struct bench *b,
 	return sec;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Error of the class with the largest error, in percent. */
 static double error_of(const struct bench *b, np_qn_method *method,
 		       const struct np_qn_solution *exact)
@@ -110,7 +104,7 @@ static double error_of(const struct bench *b, np_qn_method *method,
 
 static void print_errors(const char *name, double *e)
 {
-	qsort(e, NETWORKS, sizeof(*e), by_size);
+	qsort(e, NETWORKS, sizeof(*e), np_order_double);
 	printf("  %-12s median %6.3f %%, 90th percentile %6.3f %%, "
 	       "largest %6.3f %%\n",
 	       name, e[NETWORKS / 2], e[NETWORKS * 9 / 10], e[NETWORKS - 1]);
