@@ -47,12 +47,6 @@ struct work {
 	struct cli_alloc at;
 };
 
-/* The measured path; "" for values that were not reported. */
-struct seen {
-	char from[NP_REPORT_WORD], to[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
-	char transport[NP_REPORT_WORD], version[NP_REPORT_WORD];
-};
-
 #define UP_SEC 90.0 /* for all processes to start */
 #define TICK_SEC 0.25
 
@@ -68,14 +62,13 @@ struct run {
 	const volatile sig_atomic_t *stop; /* set when the user wants to stop */
 	bool shows_progress;
 	struct np_helper_step step;
-	struct np_loggps_sample *sample;
+	struct np_prtt *sample;
 	size_t n;
 	uint32_t handshakes, n_ranks, done; /* done: blocks that have begun */
-	bool over;	 /* the client has measured everything and said bye */
-	uint32_t client; /* rank of the client */
+	bool over; /* the client has measured everything and said bye */
+	struct np_report *client; /* its handshake, which has the path */
 	bool no_memory;
 	char note[NP_REPORT_TEXT];
-	struct seen seen;
 };
 
 /* The handshake of the client names its peer. */
@@ -83,14 +76,8 @@ static void on_handshake(struct run *r, const struct np_report *rep)
 {
 	r->handshakes++;
 	r->n_ranks = rep->handshake.n_ranks;
-	if (!rep->handshake.peer_node[0])
-		return;
-	r->client = rep->rank;
-	strcpy(r->seen.from, rep->handshake.node);
-	strcpy(r->seen.to, rep->handshake.peer_node);
-	strcpy(r->seen.leaf, rep->handshake.leaf);
-	strcpy(r->seen.transport, rep->handshake.transport);
-	strcpy(r->seen.version, rep->handshake.version);
+	if (rep->handshake.peer_node[0])
+		*r->client = *rep;
 }
 
 /* Stores a median that the client reports. */
@@ -101,9 +88,7 @@ static void on_sample(struct run *r, const struct np_prtt *p)
 		r->no_memory = true;
 		return;
 	}
-	r->sample[r->n++] = (struct np_loggps_sample){
-		p->block, p->n, p->bytes, p->delay_sec, p->sec,
-	};
+	r->sample[r->n++] = *p;
 	if (p->block + 1 > r->done) {
 		r->done = p->block + 1;
 		if (r->shows_progress) /* overwrites the line */
@@ -128,7 +113,7 @@ static void on_report(const struct np_report *rep, void *arg)
 		strcpy(r->note, rep->note);
 		break;
 	case NP_REPORT_BYE:
-		r->over |= rep->rank == r->client && r->n;
+		r->over |= rep->rank == r->client->rank && r->n;
 		break;
 	default:
 		break;
@@ -203,10 +188,11 @@ static int watch(struct run *r, struct np_err *err)
  * -ENOMEM, or an error of np_loggps_fit().
  */
 static int run_measurement(const struct work *w, struct np_loggps_fit *fit,
-			   struct seen *seen, struct np_err *err)
+			   struct np_report *client, struct np_err *err)
 {
 	struct run r = {
 		.w = w,
+		.client = client,
 		.step = NP_HELPER_INIT,
 		.stop = cli_alloc_catch_signals(),
 		.shows_progress = isatty(STDERR_FILENO),
@@ -223,44 +209,34 @@ static int run_measurement(const struct work *w, struct np_loggps_fit *fit,
 		rc = ended_early(&r, err);
 	if (!rc)
 		rc = np_loggps_fit(r.sample, r.n, fit, err);
-	if (!rc)
-		*seen = r.seen;
 	free(r.sample);
 	return rc;
 }
 
 /* ---- the command ---- */
 
-/* Fills in where and when was measured. The record owns its texts. */
-static int describe(const struct work *w, const struct seen *seen,
-		    struct np_loggps_record *r)
-{
-	r->date = (double)time(NULL);
-	r->across = w->opt->across;
-	r->cluster = strdup(w->at.cluster ? w->at.cluster : "");
-	r->from = strdup(seen->from);
-	r->to = strdup(seen->to);
-	r->leaf = strdup(seen->leaf);
-	r->transport = strdup(seen->transport);
-	r->ucx_version = strdup(seen->version);
-	r->netprof_version = strdup(NP_VERSION);
-	return r->cluster && r->from && r->to && r->leaf && r->transport &&
-			       r->ucx_version && r->netprof_version ?
-		       0 :
-		       -ENOMEM;
-}
-
-/* Runs the measurement in the allocation and completes the record. */
+/*
+ * Runs the measurement in the allocation and adds where and when that was. The
+ * record owns its texts.
+ */
 static int measure(struct work *w, struct np_loggps_record *r,
 		   struct np_err *err)
 {
-	struct seen seen;
-	int rc = run_measurement(w, &r->fit, &seen, err);
+	struct np_report client = { .rank = 0 }; /* "" if not reported */
+	int rc = run_measurement(w, &r->fit, &client, err);
 
 	if (rc)
 		return rc;
-	return describe(w, &seen, r) ? np_errf(err, -ENOMEM, "out of memory") :
-				       0;
+	r->date = (double)time(NULL);
+	r->across = w->opt->across;
+	r->cluster = cli_strdup(w->at.cluster ? w->at.cluster : "");
+	r->from = cli_strdup(client.handshake.node);
+	r->to = cli_strdup(client.handshake.peer_node);
+	r->leaf = cli_strdup(client.handshake.leaf);
+	r->transport = cli_strdup(client.handshake.transport);
+	r->ucx_version = cli_strdup(client.handshake.version);
+	r->netprof_version = cli_strdup(NP_VERSION);
+	return 0;
 }
 
 /* Writes the record as JSON to a file. */

@@ -32,7 +32,7 @@ struct trips {
 enum { LATENCY, GAP, SEND, RECV, N_SHORT };
 
 struct work {
-	const struct np_loggps_sample *sample; /* sorted by compare() */
+	const struct np_prtt *sample; /* sorted by compare() */
 	size_t n;
 	struct trips trips;
 	double (*short_values)[N_SHORT]; /* by block */
@@ -49,7 +49,7 @@ static int order(double a, double b)
 /* By block, number of messages, pause and size; 0 if of the same kind. */
 static int compare(const void *x, const void *y)
 {
-	const struct np_loggps_sample *a = x, *b = y;
+	const struct np_prtt *a = x, *b = y;
 	int d = order(a->block, b->block);
 
 	d = d ? d : order(a->n, b->n);
@@ -63,7 +63,7 @@ static int compare(const void *x, const void *y)
 }
 
 /* Checks one sample. */
-static int check(const struct np_loggps_sample *s, size_t i, struct np_err *err)
+static int check(const struct np_prtt *s, size_t i, struct np_err *err)
 {
 	if (s->block < NP_LOGGPS_MAX_BLOCKS && isfinite(s->sec) && s->sec > 0 &&
 	    isfinite(s->delay_sec) && s->delay_sec >= 0 && (!s->n || s->bytes))
@@ -76,7 +76,7 @@ static int check(const struct np_loggps_sample *s, size_t i, struct np_err *err)
 		NP_LOGGPS_MAX_BLOCKS);
 }
 
-static int is_trip(const struct np_loggps_sample *s)
+static int is_trip(const struct np_prtt *s)
 {
 	return s->n == 1 && !(s->delay_sec > 0);
 }
@@ -112,7 +112,7 @@ static double median(double *x, size_t n)
  */
 static size_t read_kind(const struct work *w, size_t at, double *sec)
 {
-	const struct np_loggps_sample *s = w->sample + at;
+	const struct np_prtt *s = w->sample + at;
 	size_t n = 0;
 
 	while (at + n < w->n && !compare(s, s + n)) {
@@ -151,7 +151,7 @@ static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 	for (size_t i = 0; i < t->n_sizes; i++)
 		trip[i] = overhead[i] = recv[i] = NAN;
 	while (at < w->n && w->sample[at].block == block) {
-		const struct np_loggps_sample *s = &w->sample[at];
+		const struct np_prtt *s = &w->sample[at];
 		size_t i = size_index(t, s->bytes);
 
 		at += read_kind(w, at, &sec);
@@ -437,7 +437,7 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 /* ---- Memory ---- */
 
 /* Checks and sorts the samples, and allocates buffers for them. */
-static int prepare_work(struct work *w, struct np_loggps_sample *copy, size_t n,
+static int prepare_work(struct work *w, struct np_prtt *copy, size_t n,
 			struct np_err *err)
 {
 	struct trips *t = &w->trips;
@@ -471,10 +471,10 @@ static int prepare_work(struct work *w, struct np_loggps_sample *copy, size_t n,
 		       np_errf(err, -ENOMEM, "out of memory");
 }
 
-int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
+int np_loggps_fit(const struct np_prtt *sample, size_t n,
 		  struct np_loggps_fit *out, struct np_err *err)
 {
-	struct np_loggps_sample *copy = calloc(n ? n : 1, sizeof(*copy));
+	struct np_prtt *copy = calloc(n ? n : 1, sizeof(*copy));
 	struct np_loggps_fit f = { 0 };
 	struct work w = { 0 };
 	int rc;

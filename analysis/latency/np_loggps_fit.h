@@ -56,30 +56,25 @@
 
 #include "np_err.h"
 #include "np_loggps.h"
+#include "np_report.h"
 
 #define NP_LOGGPS_LEAST 4 /* number of sizes needed for a slope */
 #define NP_LOGGPS_SIDE 3  /* number of sizes on each side of a step */
 #define NP_LOGGPS_CONFIDENCE 0.95
 #define NP_LOGGPS_COPIED 4096 /* below it, noise hides what bytes cost */
 
-/* One measurement. bytes is at least 1. */
-struct np_loggps_sample {
-	uint32_t block; /* 0 .. NP_LOGGPS_MAX_BLOCKS - 1 */
-	/* messages; 0: sec is o_r, and delay_sec is unused */
-	uint32_t n;
-	uint32_t bytes;	  /* of each message */
-	double delay_sec; /* the pause d */
-	double sec;	  /* PRTT(n, d, s) */
-};
-
 /*
- * Takes samples in any order. Of several samples of the same kind in one block
- * the median counts. A block without all kinds is excluded. Returns 0, or with
- * err -EINVAL (an impossible sample, or too many blocks or sizes), -ENODATA (no
- * complete block, or fewer than NP_LOGGPS_LEAST sizes), -EDOM (the measurements
- * contradict the model; err says how) or -ENOMEM.
+ * Takes samples in any order: block is below NP_LOGGPS_MAX_BLOCKS, bytes are
+ * those of each message and at least 1, delay_sec is the pause d, and sec is
+ * PRTT(n, d, s). With n = 0 sec is o_r, and delay_sec is not used.
+ *
+ * Of several samples of the same kind in one block the median counts. A block
+ * without all kinds is excluded. Returns 0, or with err -EINVAL (an impossible
+ * sample, or too many blocks or sizes), -ENODATA (no complete block, or fewer
+ * than NP_LOGGPS_LEAST sizes), -EDOM (the measurements contradict the model; err
+ * says how) or -ENOMEM.
  */
-int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
+int np_loggps_fit(const struct np_prtt *sample, size_t n,
 		  struct np_loggps_fit *out, struct np_err *err);
 
 #endif

@@ -20,7 +20,7 @@ struct truth {
 	double bent;	/* ... this many times as much */
 };
 
-static struct np_loggps_sample sample[MAX];
+static struct np_prtt sample[MAX];
 static size_t n_samples;
 
 static double bytes_sec(const struct truth *t, uint32_t bytes)
@@ -42,8 +42,7 @@ static double trip(const struct truth *t, uint32_t bytes)
 	return 2 * (ends + asks + bytes_sec(t, bytes));
 }
 
-static void add(const struct truth *t, struct np_rng *r,
-		struct np_loggps_sample s)
+static void add(const struct truth *t, struct np_rng *r, struct np_prtt s)
 {
 	s.sec *= 1 + t->noise * fabs(np_rng_normal(r));
 	if ((double)np_rng_below(r, 1000) < 1000 * t->outlier)
@@ -56,20 +55,17 @@ static void add_block(const struct truth *t, struct np_rng *r, uint32_t b)
 	double apart = fmax(t->o_send, t->g), d = trip(t, 1) + t->g;
 
 	for (uint32_t bytes = 1; bytes <= 1u << 20; bytes *= 2)
-		add(t, r,
-		    (struct np_loggps_sample){ b, 1, bytes, 0,
-					       trip(t, bytes) });
+		add(t, r, (struct np_prtt){ b, 1, bytes, 0, trip(t, bytes) });
 	add(t, r,
-	    (struct np_loggps_sample){ b, MESSAGES, 1, 0,
-				       trip(t, 1) + (MESSAGES - 1) * apart });
+	    (struct np_prtt){ b, MESSAGES, 1, 0,
+			      trip(t, 1) + (MESSAGES - 1) * apart });
 	/* Pauses are exact. */
 	add(t, r,
-	    (struct np_loggps_sample){ b, MESSAGES, 1, 0,
-				       trip(t, 1) +
-					       (MESSAGES - 1) * t->o_send });
+	    (struct np_prtt){ b, MESSAGES, 1, 0,
+			      trip(t, 1) + (MESSAGES - 1) * t->o_send });
 	sample[n_samples - 1].delay_sec = d;
 	sample[n_samples - 1].sec += (MESSAGES - 1) * d;
-	add(t, r, (struct np_loggps_sample){ b, 0, 0, 0, t->o_recv });
+	add(t, r, (struct np_prtt){ b, 0, 0, 0, t->o_recv });
 }
 
 /* The overheads of a longer message. */
@@ -79,13 +75,12 @@ static void add_overheads(const struct truth *t, struct np_rng *r, uint32_t b,
 	double d = 2 * trip(t, bytes);
 
 	add(t, r,
-	    (struct np_loggps_sample){
+	    (struct np_prtt){
 		    b, MESSAGES, bytes, 0,
 		    trip(t, bytes) + (MESSAGES - 1) * (t->o_send + copy_sec) });
 	sample[n_samples - 1].delay_sec = d;
 	sample[n_samples - 1].sec += (MESSAGES - 1) * d;
-	add(t, r,
-	    (struct np_loggps_sample){ b, 0, bytes, 0, t->o_recv + copy_sec });
+	add(t, r, (struct np_prtt){ b, 0, bytes, 0, t->o_recv + copy_sec });
 }
 
 static void measure(const struct truth *t, uint32_t blocks, const char *name)
@@ -270,13 +265,13 @@ T_TEST("order and incomplete blocks do not matter")
 	measure(&t, 10, "order");
 	T_CHECK(np_loggps_fit(sample, n_samples, &a, NULL) == 0);
 	for (size_t i = 0; i < n_samples / 2; i++) {
-		struct np_loggps_sample s = sample[i];
+		struct np_prtt s = sample[i];
 
 		sample[i] = sample[n_samples - 1 - i];
 		sample[n_samples - 1 - i] = s;
 	}
 	/* An interrupted block. */
-	sample[n_samples++] = (struct np_loggps_sample){ 10, 1, 1, 0, 1 };
+	sample[n_samples++] = (struct np_prtt){ 10, 1, 1, 0, 1 };
 	T_CHECK(np_loggps_fit(sample, n_samples, &b, NULL) == 0);
 	T_CHECK(!memcmp(&a, &b, sizeof(a)));
 }
@@ -312,8 +307,8 @@ T_TEST("a block without all kinds is excluded")
 
 static const struct {
 	const char *name;
-	size_t at;		    /* this sample of ten good blocks ... */
-	struct np_loggps_sample is; /* ... is replaced by this one */
+	size_t at;	   /* this sample of ten good blocks ... */
+	struct np_prtt is; /* ... is replaced by this one */
 	int rc;
 } refused[] = {
 	{ "a time of zero", 3, { 0, 1, 8, 0, 0 }, -EINVAL },
@@ -398,7 +393,7 @@ T_TEST("too few samples are reported")
 	      np_loggps_fit(sample, n_samples, &f, &err) == -EDOM);
 	T_CHECK(strstr(err.text, "time per byte G"));
 	for (uint32_t i = 0; i <= NP_LOGGPS_MAX_SIZES; i++)
-		sample[i] = (struct np_loggps_sample){ 0, 1, i + 1, 0, 1 };
+		sample[i] = (struct np_prtt){ 0, 1, i + 1, 0, 1 };
 	T_ROW("too many sizes", np_loggps_fit(sample, NP_LOGGPS_MAX_SIZES + 1,
 					      &f, &err) == -EINVAL);
 }

@@ -9,7 +9,7 @@
 
 static struct t_logp net;
 static struct np_engine *side[2];
-static struct np_loggps_sample sample[4096];
+static struct np_prtt sample[4096];
 static size_t n_samples, n_done, n_notes;
 static char note[256];
 /* number of samples before the peer is lost; 0: never */
@@ -19,9 +19,7 @@ static void on_report(const struct np_prtt *p, void *arg)
 {
 	(void)arg;
 	if (n_samples < NP_ARRAY_SIZE(sample))
-		sample[n_samples++] = (struct np_loggps_sample){
-			p->block, p->n, p->bytes, p->delay_sec, p->sec,
-		};
+		sample[n_samples++] = *p;
 	if (n_samples == lose_after)
 		net.process[1].lost = true;
 }
