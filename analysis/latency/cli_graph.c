@@ -45,8 +45,8 @@ static int find_newest_trace(const char *app, char **path, struct np_err *err)
 	np_store_close(store);
 	if (rc)
 		return rc;
-	*path = strdup(buf);
-	return *path ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	*path = cli_strdup(buf);
+	return 0;
 }
 
 /* Prints an error with the names of similar applications. */
@@ -84,8 +84,8 @@ int cli_trace_path(const char *what, char **path)
 		return cli_fail("%.64s: no such file, and %s", what, err.text);
 	if (!exists && rc == -ENOENT && !strchr(what, '/'))
 		return fail_no_trace(what);
-	*path = strdup(what);
-	return *path ? -1 : cli_fail("out of memory");
+	*path = cli_strdup(what);
+	return -1;
 }
 
 /* Makes the graph of a trace; options NULL: the defaults. */

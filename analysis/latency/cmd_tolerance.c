@@ -31,24 +31,8 @@
 #define NOISE_SIMULATIONS 20 /* simulations with different detours */
 #define SWEEP_POINTS 11
 
-/* The value of a parameter at which the run takes a certain share longer. */
-struct threshold {
-	double share; /* 0.01: 1 % longer */
-	double limit; /* value of the parameter; INFINITY: no limit */
-};
-
 /* Default thresholds: 1, 2 and 5 % longer. */
 static const double default_shares[NP_TRACE_THRESHOLDS] = { 0.01, 0.02, 0.05 };
-
-/* Computes n thresholds of t's parameter, which is base in the network. */
-static void find_limits(struct np_tolerance *t, double base,
-			const double *share, size_t n, struct threshold *out)
-{
-	for (size_t i = 0; i < n; i++) {
-		out[i].share = share[i];
-		out[i].limit = np_tolerance_limit(t, base, share[i]);
-	}
-}
 
 /* The request, from the command line. */
 struct request {
@@ -59,7 +43,7 @@ struct request {
 	bool critical;
 	/* one_cpu, one_link and overlap of np_tolerance_opt */
 	bool serial, shared_links, overlap;
-	double share[MAX_THRESHOLDS]; /* thresholds, ascending */
+	double share[MAX_THRESHOLDS]; /* thresholds, ascending; 0.01: 1 % */
 	size_t n_shares;
 	int sweep;	     /* parameter of the points and of --critical */
 	bool pairs;	     /* pairs of ranks on the critical path */
@@ -85,7 +69,8 @@ enum { SWITCH_LATENCY = NP_LOGGPS_G + 1, N_PARAMETERS };
 struct parameter {
 	double base; /* its value in the network, in ns or ns per byte */
 	double slope;
-	struct threshold threshold[MAX_THRESHOLDS];
+	/* by threshold: its value there; INFINITY: no limit */
+	double limit[MAX_THRESHOLDS];
 };
 
 struct sweep_point {
@@ -200,7 +185,7 @@ static double round_up(double v)
 static double sweep_range(const struct program *t, const struct request *req)
 {
 	const struct parameter *of = &t->of[req->sweep];
-	double limit = of->threshold[req->n_shares - 1].limit - of->base;
+	double limit = of->limit[req->n_shares - 1] - of->base;
 
 	if (!isnan(req->up_to_ns))
 		return req->up_to_ns;
@@ -254,7 +239,8 @@ static int analyse_parameter(struct program *t, const struct np_graph *g, int x,
 	np_tolerance_at(f, base[x], &r);
 	of->base = base[x];
 	of->slope = r.right;
-	find_limits(f, base[x], req->share, req->n_shares, of->threshold);
+	for (size_t i = 0; i < req->n_shares; i++)
+		of->limit[i] = np_tolerance_limit(f, base[x], req->share[i]);
 	if (x == req->sweep)
 		rc = run_sweep(t, f, req);
 	np_tolerance_free(f);
@@ -271,9 +257,7 @@ static int place_in_order(struct program *t, const struct request *req)
 				"%u node%s of %s",
 				t->file, n, req->per_node, room,
 				cli_plural_s(room), req->where);
-	t->node = calloc(n, sizeof(*t->node));
-	if (!t->node)
-		return cli_fail("out of memory");
+	t->node = cli_calloc(n, sizeof(*t->node));
 	for (uint32_t i = 0; i < n; i++)
 		t->node[i] = i / req->per_node;
 	return -1;
@@ -371,9 +355,7 @@ static int find_pairs(struct program *t, const struct np_graph *g,
 		&o, &err);
 	if (rc >= 0)
 		return rc;
-	t->pair_limit = calloc(t->n_pairs + 1, sizeof(*t->pair_limit));
-	if (!t->pair_limit)
-		return cli_fail("out of memory");
+	t->pair_limit = cli_calloc(t->n_pairs, sizeof(*t->pair_limit));
 	for (size_t i = 0; rc < 0 && i < t->n_pairs; i++) {
 		t->pair_limit[i] = NAN;
 		if (i < PAIRS_LIMITED)
@@ -454,7 +436,7 @@ static size_t thresholds_met(const struct program *t, const struct request *req,
 	size_t n = 0;
 
 	for (size_t i = 0; i < req->n_shares; i++)
-		n += of->base + added <= of->threshold[i].limit;
+		n += of->base + added <= of->limit[i];
 	return n;
 }
 
@@ -620,17 +602,13 @@ static void print_thresholds(const struct program *t, const struct request *req)
 		    req->topology ? "        switch" : "", "overhead",
 		    "bandwidth");
 	for (size_t i = 0; i < req->n_shares; i++) {
-		snprintf(buf, sizeof(buf), "%g %% longer",
-			 100 * L->threshold[i].share);
+		snprintf(buf, sizeof(buf), "%g %% longer", 100 * req->share[i]);
 		cli_print_left(stdout, buf, 13);
-		cli_print_right(stdout, added(L->threshold[i].limit, L->base),
-				12);
+		cli_print_right(stdout, added(L->limit[i], L->base), 12);
 		if (req->topology)
-			column(added(d->threshold[i].limit, d->base));
-		column(added(o->threshold[i].limit, o->base));
-		column(isfinite(G->threshold[i].limit) ?
-			       rate(G->threshold[i].limit) :
-			       "any");
+			column(added(d->limit[i], d->base));
+		column(added(o->limit[i], o->base));
+		column(isfinite(G->limit[i]) ? rate(G->limit[i]) : "any");
 		putchar('\n');
 	}
 	printf("%-11s%14.0f", "On the path", L->slope);
@@ -874,10 +852,10 @@ static void put_parameter(json_object *in, const char *name,
 	for (size_t i = 0; i < req->n_shares; i++) {
 		json_object *threshold = cli_append_object(list);
 
-		cli_put_computed(threshold, "longer", of->threshold[i].share);
-		cli_put_computed(threshold, "limit", of->threshold[i].limit);
+		cli_put_computed(threshold, "longer", req->share[i]);
+		cli_put_computed(threshold, "limit", of->limit[i]);
 		cli_put_computed(threshold, "run_time_ns",
-				 t->ns * (1 + of->threshold[i].share));
+				 t->ns * (1 + req->share[i]));
 	}
 }
 
@@ -1047,8 +1025,8 @@ static void add_threshold(struct np_figure *f, struct np_panel *p,
 {
 	static const unsigned style[] = { 2, 5, 3, 4, 6, 1 };
 	const struct parameter *of = &t->of[req->sweep];
-	double from = i ? of->threshold[i - 1].limit - of->base : 0;
-	double to = of->threshold[i].limit - of->base;
+	double from = i ? of->limit[i - 1] - of->base : 0;
+	double to = of->limit[i] - of->base;
 	const char *up_to = req->sweep == NP_LOGGPS_G ?
 				    cli_text("%.3g ns", to) :
 				    cli_sec(1e-9 * to);
@@ -1056,7 +1034,7 @@ static void add_threshold(struct np_figure *f, struct np_panel *p,
 
 	snprintf(legend, sizeof(legend),
 		 isfinite(to) ? "to %g %%: +%s" : "to %g %%: any",
-		 100 * of->threshold[i].share, up_to);
+		 100 * req->share[i], up_to);
 	np_figure_add_datum(
 		f,
 		np_figure_add_shape(f, p, NP_SHAPE_REGION,
@@ -1355,12 +1333,12 @@ static int read_noise(struct request *req)
 
 	if (!req->noise)
 		return -1;
-	if (req->noise_sec[0] > 0)
-		return np_detours_random(1e9 * req->noise_sec[0],
-					 1e9 * req->noise_sec[1], 0,
-					 &req->detours) ?
-			       cli_fail("out of memory") :
-			       -1;
+	if (req->noise_sec[0] > 0) {
+		cli_check_memory(np_detours_random(1e9 * req->noise_sec[0],
+						   1e9 * req->noise_sec[1], 0,
+						   &req->detours));
+		return -1;
+	}
 	fd = np_read_stream(req->noise, &err);
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
@@ -1538,21 +1516,20 @@ static int find_thresholds(const struct np_graph *g, struct curve *c,
 {
 	const struct np_tolerance_opt opt = { .net = c->t.net,
 					      .x = NP_LOGGPS_L };
-	struct threshold threshold[NP_TRACE_THRESHOLDS];
+	double base = c->t.net.L_ns;
 	struct np_tolerance *t;
 	int rc = np_tolerance_new(g, &opt, &t, err);
 
 	if (rc)
 		return rc;
-	find_limits(t, c->t.net.L_ns, default_shares, NP_TRACE_THRESHOLDS,
-		    threshold);
-	np_tolerance_free(t);
 	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
-		double sec = 1e-9 * (threshold[i].limit - c->t.net.L_ns);
+		double share = default_shares[i];
+		double ns = np_tolerance_limit(t, base, share) - base;
 
-		c->threshold[i].longer = threshold[i].share;
-		c->threshold[i].added_sec = isfinite(sec) ? sec : NAN;
+		c->threshold[i].longer = share;
+		c->threshold[i].added_sec = isfinite(ns) ? 1e-9 * ns : NAN;
 	}
+	np_tolerance_free(t);
 	c->t.threshold = c->threshold;
 	c->t.n_thresholds = NP_TRACE_THRESHOLDS;
 	return 0;
@@ -1652,8 +1629,8 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	measured = req.net;
 	rc = parse(self, argc, argv, &req, &o);
 	if (rc < 0) {
-		t = calloc(o.n_apps, sizeof(*t));
-		rc = t ? read_topology(&req) : cli_fail("out of memory");
+		t = cli_calloc(o.n_apps, sizeof(*t));
+		rc = read_topology(&req);
 	}
 	if (rc < 0)
 		rc = read_noise(&req);

@@ -56,7 +56,6 @@ struct result {
 /* Results for a class at one population. */
 /* clang-format off */
 struct class {
-	const char *name;
 	uint64_t customers;
 	double arrivals_per_sec; /* 0: closed */
 	double x_per_sec;
@@ -66,7 +65,6 @@ struct class {
 
 /* Results for a class at a station. */
 struct class_at_station {
-	const char *station, *class;
 	double present, utilisation, x_per_sec, residence_sec;
 	double per_visit_sec; /* NaN: not visited */
 };
@@ -77,7 +75,6 @@ static struct class get_class(const struct result *q, size_t row, size_t c)
 	const struct np_qn_class *class = &q->n.net.class[c];
 	const struct np_qn_solution *s = &q->row[row].s;
 	struct class k = {
-		.name = class->name,
 		.x_per_sec = s->x_per_sec[c],
 		.arrivals_per_sec = class->arrivals_per_sec,
 		.customers = c == q->changes ? q->row[row].customers :
@@ -100,8 +97,6 @@ get_class_at_station(const struct result *q, size_t row, size_t c, size_t k)
 	const struct np_qn_solution *s = &q->row[row].s;
 	size_t i = c * q->n.net.n_stations + k;
 	struct class_at_station p = {
-		.station = st->name,
-		.class = q->n.net.class[c].name,
 		.present = s->present[i],
 		.utilisation = s->utilisation[i],
 		.x_per_sec = s->x_per_sec[c] * st->visits[c],
@@ -185,7 +180,7 @@ static void print_classes(const struct result *q)
 	for (size_t c = 0; c < q->n.net.n_classes; c++) {
 		struct class k = get_class(q, 0, c);
 
-		cli_print_left(stdout, k.name, NAME);
+		cli_print_left(stdout, q->n.net.class[c].name, NAME);
 		putchar(' ');
 		print_class(&k);
 		putchar('\n');
@@ -233,9 +228,11 @@ static void print_class_at_station(const struct result *q, size_t c, size_t k)
 	struct class_at_station p = get_class_at_station(q, 0, c, k);
 	const struct np_qn_station *st = &q->n.net.station[k];
 
-	cli_print_left(stdout, p.station, NAME);
+	cli_print_left(stdout, st->name, NAME);
 	putchar(' ');
-	cli_print_left(stdout, q->n.net.n_classes > 1 ? p.class : kind_of(st),
+	cli_print_left(stdout,
+		       q->n.net.n_classes > 1 ? q->n.net.class[c].name :
+						kind_of(st),
 		       NAME);
 	printf(" %10s", number(p.present, 4));
 	cli_print_number(cli_percent,
@@ -311,7 +308,7 @@ static void put_class_at_station(json_object *list, const struct result *q,
 	struct class_at_station p = get_class_at_station(q, row, c, k);
 	json_object *j = cli_append_object(list);
 
-	cli_put_text(j, "station", p.station);
+	cli_put_text(j, "station", q->n.net.station[k].name);
 	cli_put_text(j, "kind", kind_of(&q->n.net.station[k]));
 	cli_put_computed(j, "throughput_per_sec", p.x_per_sec);
 	cli_put_computed(j, "residence_sec", p.residence_sec);
@@ -327,7 +324,7 @@ static void put_class(json_object *list, const struct result *q, size_t row,
 	struct class k = get_class(q, row, c);
 	json_object *j = cli_append_object(list), *at;
 
-	cli_put_text(j, "class", k.name);
+	cli_put_text(j, "class", q->n.net.class[c].name);
 	cli_put_count(j, "customers", k.customers);
 	cli_put_computed(j, "throughput_per_sec", k.x_per_sec);
 	cli_put_computed(j, "response_sec", k.response_sec);
@@ -408,26 +405,21 @@ static double customers(const struct result *q, size_t row)
 	return (double)q->row[row].customers;
 }
 
-/* Whether the axis of customers is logarithmic. */
-static bool is_log(const struct result *q)
-{
-	return customers(q, 0) > 0 &&
-	       customers(q, q->n_rows - 1) >= WIDE * customers(q, 0);
-}
-
 /* Adds a panel over the number of customers. */
 static struct np_panel *add_panel(struct np_figure *f, const struct result *q,
 				  const char *title, const char *label)
 {
+	double first = customers(q, 0), last = customers(q, q->n_rows - 1);
+	bool is_wide = first > 0 && last >= WIDE * first;
 	struct np_panel *p = np_figure_add_panel(f, title);
 
 	if (!p)
 		return NULL;
-	np_figure_set_axis(f, &p->x, is_log(q) ? NP_AXIS_LOG : NP_AXIS_LINEAR,
+	np_figure_set_axis(f, &p->x, is_wide ? NP_AXIS_LOG : NP_AXIS_LINEAR,
 			   "Customers");
 	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, label);
-	p->x.lo = customers(q, 0);
-	p->x.hi = customers(q, q->n_rows - 1);
+	p->x.lo = first;
+	p->x.hi = last;
 	return p;
 }
 
@@ -661,33 +653,22 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
-/* Parses digits up to a character of stop, or the end; advances *text to it. */
-static int take_number(char **text, const char *stop, uint64_t *n)
-{
-	*n = 0;
-	if (**text < '0' || **text > '9')
-		return -EINVAL;
-	for (; **text >= '0' && **text <= '9'; (*text)++) {
-		*n = *n * 10 + (uint64_t)(**text - '0');
-		if (*n > NP_QN_MAX_CUSTOMERS)
-			return -ERANGE;
-	}
-	/* also finds the final NUL */
-	return strchr(stop, **text) ? 0 : -EINVAL;
-}
-
 /* Parses FIRST[-LAST[:STEP]]. */
-static int take_numbers(char *text, struct result *q)
+static int take_numbers(const char *text, struct result *q)
 {
-	q->step = 1;
-	if (take_number(&text, "-", &q->first))
-		return -EINVAL;
+	const uint64_t most = NP_QN_MAX_CUSTOMERS;
+	char *copy = cli_strdup(text), *step = copy;
+	char *first = strsep(&step, "-"), *last = strsep(&step, ":");
+	int rc = np_whole_parse(first, most, &q->first);
+
 	q->last = q->first;
-	if (*text && (text++, take_number(&text, ":", &q->last)))
-		return -EINVAL;
-	if (*text && (text++, take_number(&text, "", &q->step)))
-		return -EINVAL;
-	return q->step && q->last >= q->first ? 0 : -EINVAL;
+	q->step = 1;
+	if (!rc && last)
+		rc = np_whole_parse(last, most, &q->last);
+	if (!rc && step)
+		rc = np_whole_parse(step, most, &q->step);
+	free(copy);
+	return !rc && q->step && q->last >= q->first ? 0 : -EINVAL;
 }
 
 /*
@@ -791,18 +772,14 @@ static int solve_one(struct result *q, struct row *row)
 		return cli_fail("%s: %s", q->path, err.text);
 	q->how = m->how;
 	if (q->n_shares) {
-		row->percentile = calloc(q->n_shares * q->n.net.n_classes,
-					 sizeof(*row->percentile));
-		rc = row->percentile ?
-			     np_qn_percentiles(
-				     &q->n.net,
-				     q->n_rows > CYCLES / LEAST_CYCLES ?
-					     LEAST_CYCLES :
-					     CYCLES / q->n_rows,
-				     q->share, q->n_shares, row->percentile,
-				     &err) :
-			     -ENOMEM;
-		if (rc)
+		row->percentile = cli_calloc(q->n_shares * q->n.net.n_classes,
+					     sizeof(*row->percentile));
+		if (np_qn_percentiles(&q->n.net,
+				      q->n_rows > CYCLES / LEAST_CYCLES ?
+					      LEAST_CYCLES :
+					      CYCLES / q->n_rows,
+				      q->share, q->n_shares, row->percentile,
+				      &err))
 			return cli_fail("%s: %s", q->path, err.text);
 	}
 	if (np_qn_bounds(&q->n.net, &row->least, &row->most))
@@ -823,17 +800,14 @@ static int solve(const struct cli_cmd *self, struct result *q,
 		rc = check_percentiles(self, q, o, n);
 	if (rc)
 		return rc;
-	q->row = calloc(n, sizeof(*q->row));
-	if (!q->row)
-		return cli_fail("out of memory");
+	q->row = cli_calloc(n, sizeof(*q->row));
 	q->n_rows = n;
 	for (size_t i = 0; !rc && i < n; i++) {
 		q->row[i].customers = q->first + i * q->step;
 		rc = solve_one(q, &q->row[i]);
 	}
-	if (rc)
-		return rc;
-	return o->plot	 ? draw_figure(q, o->plot) :
+	return rc	 ? rc :
+	       o->plot	 ? draw_figure(q, o->plot) :
 	       o->format ? print_data(q, o->format) :
 			   print_text(q);
 }

@@ -626,14 +626,12 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 static int draw_figure(const struct scale *s, const char *path)
 {
 	struct np_figure *f = np_figure_new(title(s));
-	struct bar *bar = calloc(2 * s->n_runs + s->n_at, sizeof(*bar));
-	size_t n = bar ? collect_bars(s, bar) : 0;
+	struct bar *bar = cli_calloc(2 * s->n_runs + s->n_at, sizeof(*bar));
+	size_t n = collect_bars(s, bar);
 
-	if (f && bar) {
+	if (f) {
 		add_stacks(f, bar, n);
 		add_times(f, bar, n);
-	}
-	if (f)
 		np_figure_set_caption(
 			f, "n = %zu run%s; link of %s and %s; variant %s.%s%s",
 			s->n_runs, cli_plural_s(s->n_runs),
@@ -644,6 +642,7 @@ static int draw_figure(const struct scale *s, const char *path)
 				" *: predicted from runs of other sizes." :
 				"",
 			speed_note(s));
+	}
 	free(bar);
 	return cli_figure_save_and_free(f, path);
 }
@@ -810,7 +809,7 @@ static size_t copy_others(const struct scale *s, double processes)
 }
 
 /* Cross-validation: predicts each run from those of other sizes. */
-static int cross_validate(struct scale *s)
+static void cross_validate(struct scale *s)
 {
 	for (size_t i = 0; i < s->n_runs; i++) {
 		struct scale_run *r = &s->run[i];
@@ -824,8 +823,7 @@ static int cross_validate(struct scale *s)
 			rc = np_scaling_at(fit, r->run.processes, 1, &r->others,
 					   NULL);
 		np_scaling_free(fit);
-		if (rc == -ENOMEM)
-			return rc;
+		cli_check_memory(rc);
 		for (int b = 0; b < N_BASELINES; b++)
 			r->baseline_sec[b] =
 				n ? np_scaling_baseline(
@@ -833,7 +831,6 @@ static int cross_validate(struct scale *s)
 					    s->fit_run, n, r->run.processes) :
 				    NAN;
 	}
-	return 0;
 }
 
 /*
@@ -856,9 +853,10 @@ static int predict(struct scale *s)
 		rc = np_scaling_at(fit, s->at[i], s->speed, &s->prediction[i],
 				   &err);
 	np_scaling_free(fit);
-	if (!rc && cross_validate(s))
-		rc = np_errf(&err, -ENOMEM, "out of memory");
-	return rc ? cli_fail("%s", err.text) : CLI_DONE;
+	if (rc)
+		return cli_fail("%s", err.text);
+	cross_validate(s);
+	return CLI_DONE;
 }
 
 /* Warns if the runs are of different programs, which are fitted as one. */
@@ -945,13 +943,11 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	s.n_runs = o.n_apps;
-	s.run = calloc(s.n_runs, sizeof(*s.run));
-	s.prediction = calloc(s.n_at + 1, sizeof(*s.prediction));
-	s.fit_run = calloc(s.n_runs, sizeof(*s.fit_run));
-	s.fit_four = calloc(s.n_runs, sizeof(*s.fit_four));
-	rc = s.run && s.prediction && s.fit_run && s.fit_four ?
-		     read_and_predict(&s, o.apps) :
-		     cli_fail("out of memory");
+	s.run = cli_calloc(s.n_runs, sizeof(*s.run));
+	s.prediction = cli_calloc(s.n_at, sizeof(*s.prediction));
+	s.fit_run = cli_calloc(s.n_runs, sizeof(*s.fit_run));
+	s.fit_four = cli_calloc(s.n_runs, sizeof(*s.fit_four));
+	rc = read_and_predict(&s, o.apps);
 	if (!rc && (o.plot || o.format == CLI_PARSABLE))
 		warn_of_notes(&s);
 	if (!rc)

@@ -118,9 +118,7 @@ static void print_timeline(const struct program *p,
 
 	if (p->n_tasks > ROWS || !(j->end_sec > 0))
 		return;
-	what = calloc(p->n_tasks, BAR);
-	if (!what)
-		return;
+	what = cli_calloc(p->n_tasks, BAR);
 	classify_bins(j, p->n_tasks, j->end_sec, BAR, what);
 	cli_heading("0 .. %s, %s: # computing, - sending or receiving",
 		    cli_sec(j->end_sec), model);
@@ -339,15 +337,13 @@ static void add_program(struct np_figure *f, const struct program *p,
 			const struct np_replay_job *j, double end)
 {
 	uint32_t n = p->n_tasks < TASKS ? p->n_tasks : TASKS;
-	unsigned char *what = calloc(n, BINS);
-	struct np_panel *panel = what ? np_figure_add_panel(f, p->path) : NULL;
+	struct np_panel *panel = np_figure_add_panel(f, p->path);
+	unsigned char *what;
 	char name[CLI_NUMBER_LEN];
 
-	if (!panel) {
-		f->no_memory = true;
-		free(what);
+	if (!panel)
 		return;
-	}
+	what = cli_calloc(n, BINS);
 	np_figure_set_axis(f, &panel->x, NP_AXIS_LINEAR, "Time (s)");
 	np_figure_set_axis(f, &panel->y, NP_AXIS_NAMES, "Task");
 	panel->x.lo = 0;
@@ -613,51 +609,44 @@ static int read_all(struct replay *r, char **paths, size_t n)
 			return cli_fail("%s", err.text);
 		r->n++;
 		p->n_tasks = p->app->n_tasks;
-		p->node_of = calloc(p->n_tasks, sizeof(*p->node_of));
-		if (!p->node_of)
-			return cli_fail("out of memory");
+		p->node_of = cli_calloc(p->n_tasks, sizeof(*p->node_of));
 	}
 	return 0;
 }
 
-/* Prepares a run of a program on its nodes. */
-static int alloc_job(const struct program *p, struct np_replay_job *j)
+/* A run of a program on its nodes. */
+static struct np_replay_job make_job(const struct program *p)
 {
-	*j = (struct np_replay_job){
+	return (struct np_replay_job){
 		.app = p->app,
 		.node_of = p->node_of,
-		.task = calloc(p->n_tasks, sizeof(*j->task)),
-		.span = calloc(p->app->n_ops + 1, sizeof(*j->span)),
+		.task = cli_calloc(p->n_tasks, sizeof(struct np_replay_task)),
+		.span = cli_calloc(p->app->n_ops,
+				   sizeof(struct np_replay_span)),
 	};
-	return j->task && j->span ? 0 : -ENOMEM;
 }
 
 /* Runs each program alone, and all together, repeating those that end early. */
-static int play(struct replay *r, size_t m, struct np_err *err)
+static int play(struct replay *r, size_t m)
 {
+	const char *model = r->net.model[m]->name;
 	struct np_replay_job all[MAX_PROGRAMS];
-	struct np_err why = NP_ERR_INIT;
-	int rc = 0;
+	struct np_err err = NP_ERR_INIT;
 
 	r->play.model = r->net.model[m];
-	for (size_t k = 0; !rc && k < r->n; k++) {
+	for (size_t k = 0; k < r->n; k++) {
 		struct program *p = &r->p[k];
 
-		if (alloc_job(p, &p->alone[m]) ||
-		    (r->n > 1 && alloc_job(p, &p->together[m])))
-			return np_errf(err, -ENOMEM, "out of memory");
-		all[k] = p->together[m];
-		rc = np_replay_run(&r->play, &p->alone[m], 1, false, NULL,
-				   &why);
-		if (rc)
-			return np_errf(err, rc, "%.120s: model %s: %s", p->path,
-				       r->net.model[m]->name, why.text);
+		p->alone[m] = make_job(p);
+		if (np_replay_run(&r->play, &p->alone[m], 1, false, NULL, &err))
+			return cli_fail("%.120s: model %s: %s", p->path, model,
+					err.text);
+		if (r->n > 1)
+			all[k] = p->together[m] = make_job(p);
 	}
-	if (!rc && r->n > 1)
-		rc = np_replay_run(&r->play, all, r->n, true, NULL, &why);
-	if (rc)
-		return np_errf(err, rc, "all programs together: model %s: %s",
-			       r->net.model[m]->name, why.text);
+	if (r->n > 1 && np_replay_run(&r->play, all, r->n, true, NULL, &err))
+		return cli_fail("all programs together: model %s: %s", model,
+				err.text);
 	for (size_t k = 0; r->n > 1 && k < r->n; k++)
 		r->p[k].together[m] = all[k];
 	return 0;
@@ -666,13 +655,12 @@ static int play(struct replay *r, size_t m, struct np_err *err)
 /* Simulates all programs under each model. */
 static int play_all(struct replay *r)
 {
-	struct np_err err = NP_ERR_INIT;
+	int rc = 0;
 
 	r->play.param = r->net.param;
-	for (size_t m = 0; m < r->net.n; m++)
-		if (play(r, m, &err))
-			return cli_fail("%s", err.text);
-	return 0;
+	for (size_t m = 0; !rc && m < r->net.n; m++)
+		rc = play(r, m);
+	return rc;
 }
 
 /* Frees everything. */
@@ -694,12 +682,10 @@ static void release(struct replay *r)
 /* Reads, places, simulates and prints the programs. */
 static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct replay *r = calloc(1, sizeof(*r));
+	struct replay *r = cli_calloc(1, sizeof(*r));
 	struct cli_options o;
 	int rc;
 
-	if (!r)
-		return cli_fail("out of memory");
 	cli_network_init(&r->net);
 	r->play.bytes_per_sec = 125e6;
 	rc = parse(self, argc, argv, r, &o);

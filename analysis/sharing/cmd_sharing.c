@@ -166,34 +166,39 @@ static void print_number(double v, int digits, const char *unit)
 	cli_print_right(stdout, text, NUMBER);
 }
 
-/* Prints a time in seconds, or as a relative number. */
-static void print_time(const struct np_scheme *s, double v)
+/* Prints a penalty or a time: in seconds, or as a relative number. */
+static void print_value(const struct np_scheme *s, bool is_time, double v)
 {
-	if (is_timed(s))
+	if (is_time && is_timed(s))
 		cli_print_sec(v, NUMBER);
 	else
 		print_number(v, 3, "");
 }
 
-/* Prints the table of penalties. */
-static void print_penalties(const struct block *b)
+/* Prints the table of penalties, or of times. */
+static void print_table(const struct block *b, const char *what, bool times)
 {
 	const struct np_scheme *s = b->s;
 
-	print_head(b, "Penalty");
+	print_head(b, what);
 	for (size_t i = 0; i < s->n; i++) {
+		double took = s->took_sec[i], alone = s->alone[i];
+
 		print_transfer(s, i);
 		print_ends(s, i);
 		if (n_measured(s))
-			print_number(s->alone[i] > 0 ?
-					     s->took_sec[i] / s->alone[i] :
-					     NAN,
-				     3, "");
+			print_value(s, times,
+				    times     ? took :
+				    alone > 0 ? took / alone :
+						NAN);
 		for (size_t m = b->from; m < b->to; m++) {
 			const struct model_result *g =
 				result_at(b->a, b->scheme, m);
 
-			print_number(*g->why.text ? NAN : g->penalty[i], 3, "");
+			print_value(s, times,
+				    *g->why.text ? NAN :
+				    times	 ? g->time[i] :
+						   g->penalty[i]);
 		}
 		putchar('\n');
 	}
@@ -211,30 +216,6 @@ static void print_errors(const struct block *b)
 	putchar('\n');
 }
 
-/* Prints the table of times, and errors if some were measured. */
-static void print_times(const struct block *b)
-{
-	const struct np_scheme *s = b->s;
-
-	putchar('\n');
-	print_head(b, is_timed(s) ? "Time" : "Time (units)");
-	for (size_t i = 0; i < s->n; i++) {
-		print_transfer(s, i);
-		print_ends(s, i);
-		if (n_measured(s))
-			print_time(s, s->took_sec[i]);
-		for (size_t m = b->from; m < b->to; m++) {
-			const struct model_result *g =
-				result_at(b->a, b->scheme, m);
-
-			print_time(s, *g->why.text ? NAN : g->time[i]);
-		}
-		putchar('\n');
-	}
-	if (n_measured(s))
-		print_errors(b);
-}
-
 /* Prints the tables in blocks of as many models as fit. */
 static void print_tables(const struct sharing *a, size_t k)
 {
@@ -246,8 +227,11 @@ static void print_tables(const struct sharing *a, size_t k)
 					 from + room < n ? from + room : n };
 
 		putchar('\n');
-		print_penalties(&b);
-		print_times(&b);
+		print_table(&b, "Penalty", false);
+		putchar('\n');
+		print_table(&b, is_timed(s) ? "Time" : "Time (units)", true);
+		if (n_measured(s))
+			print_errors(&b);
 	}
 }
 
@@ -685,17 +669,6 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc < 0 ? cli_network_check(&a->net, self) : rc;
 }
 
-/* Allocates the result of a model for n transfers. */
-static int alloc_result(struct model_result *m, size_t n)
-{
-	m->penalty = calloc(3 * n + 1, sizeof(*m->penalty));
-	if (!m->penalty)
-		return -ENOMEM;
-	m->time = m->penalty + n;
-	m->end = m->time + n;
-	return 0;
-}
-
 /* Evaluates a model as if all transfers were active all the time. */
 static int evaluate_static(const struct np_scheme *s,
 			   const struct np_sharing_model *model,
@@ -752,17 +725,16 @@ static int evaluate_all(struct sharing *a, struct np_err *err)
 	const struct cli_network *net = &a->net;
 	size_t n_with_result = 0;
 
-	a->results = calloc(a->set->n * net->n + 1, sizeof(*a->results));
-	if (!a->results)
-		return np_errf(err, -ENOMEM, "out of memory");
+	a->results = cli_calloc(a->set->n * net->n, sizeof(*a->results));
 	for (size_t k = 0; k < a->set->n * net->n; k++) {
 		const struct np_scheme *s = &a->set->scheme[k / net->n];
 		const struct np_sharing_model *m = net->model[k % net->n];
 		struct model_result *out = &a->results[k];
-		int rc = alloc_result(out, s->n);
+		int rc;
 
-		if (rc)
-			return np_errf(err, rc, "out of memory");
+		out->penalty = cli_calloc(3 * s->n, sizeof(*out->penalty));
+		out->time = out->penalty + s->n;
+		out->end = out->time + s->n;
 		rc = (a->constant ? evaluate_static :
 				    evaluate_dynamic)(s, m, &net->param, out);
 		if (rc && rc != -E2BIG)
@@ -789,7 +761,7 @@ static int report_all(struct sharing *a, const struct cli_options *o)
 		 o->format	       ? print_data(a, o->format) :
 					 print_text(a);
 
-	for (size_t k = 0; a->results && k < a->set->n * a->net.n; k++)
+	for (size_t k = 0; k < a->set->n * a->net.n; k++)
 		free(a->results[k].penalty);
 	free(a->results);
 	return rc;
