@@ -378,7 +378,8 @@ $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 
 # For t/validate: a traced run as measured, and as its graph says; its placement.
 $(BUILD)/trace_time: $(call objs,analysis/latency/t/bench/trace_time.c)
-$(BUILD)/trace_place: $(call objs,analysis/latency/t/bench/trace_place.c)
+$(BUILD)/trace_place: $(call objs,analysis/latency/t/bench/trace_place.c \
+	analysis/latency/t/some_exchange.c)
 $(addprefix $(BUILD)/trace_,time place): $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
@@ -412,8 +413,7 @@ $(addprefix $(BUILD)/bench_,predict qn sharing): $(BUILD)/t/bench_baseline.o $(A
 	$(call link,$(GSL) $(LIBM))
 
 # The cost of execution graphs, compared with a solver of linear programs.
-$(BUILD)/bench_tolerance: $(call objs,$(wildcard \
-		analysis/latency/t/bench/bench_*.c) \
+$(BUILD)/bench_tolerance: $(call objs,analysis/latency/t/bench/bench_tolerance.c \
 		analysis/latency/t/some_exchange.c) $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(CLP) $(GSL) $(LIBM))

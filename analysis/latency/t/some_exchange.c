@@ -1,9 +1,9 @@
 #include "some_exchange.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #define N SOME_EXCHANGE_RANKS
-#define NODES_MAX 1024
 
 const char *const some_exchange_names[] = {
 	"halo of an 8 x 8 torus",
@@ -103,39 +103,42 @@ struct np_graph *some_exchange(size_t i, size_t steps)
 }
 
 /* The unplaced rank with most bytes to placed ones; of equals the first. */
-static uint32_t next_rank(size_t i, const bool *placed)
+static uint32_t next_rank(const uint64_t *bytes, uint32_t n, const bool *placed)
 {
 	uint64_t most = 0;
-	uint32_t next = N;
+	uint32_t next = n;
 
-	for (uint32_t a = 0; a < N; a++) {
-		uint64_t bytes = 0;
+	for (uint32_t a = 0; a < n; a++) {
+		uint64_t sum = 0;
 
-		for (uint32_t b = 0; b < N; b++)
-			bytes += placed[b] ? bytes_between(i, a, b) : 0;
-		if (!placed[a] && (next == N || bytes > most)) {
-			most = bytes;
+		for (uint32_t b = 0; b < n; b++)
+			sum += placed[b] ? bytes[a * n + b] : 0;
+		if (!placed[a] && (next == n || sum > most)) {
+			most = sum;
 			next = a;
 		}
 	}
 	return next;
 }
 
-void some_exchange_greedy(size_t i, const struct np_topology *t, uint32_t *node)
+void some_greedy(const uint64_t *bytes, uint32_t n, const struct np_topology *t,
+		 uint32_t *node)
 {
-	bool placed[N] = { false }, taken[NODES_MAX] = { false };
 	uint32_t n_nodes = np_topology_nodes(t);
+	bool placed[n], taken[n_nodes];
 
-	for (size_t k = 0; k < N; k++) {
-		uint32_t a = next_rank(i, placed), best = 0;
+	memset(placed, 0, sizeof(placed));
+	memset(taken, 0, sizeof(taken));
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t a = next_rank(bytes, n, placed), best = 0;
 		uint64_t least = UINT64_MAX;
 
-		for (uint32_t at = 0; at < n_nodes && at < NODES_MAX; at++) {
+		for (uint32_t at = 0; at < n_nodes; at++) {
 			uint64_t cost = 0;
 
-			for (uint32_t b = 0; b < N; b++)
+			for (uint32_t b = 0; b < n; b++)
 				if (placed[b])
-					cost += bytes_between(i, a, b) *
+					cost += bytes[a * n + b] *
 						np_topology_hops(t, at,
 								 node[b]);
 			if (!taken[at] && cost < least) {
@@ -146,4 +149,13 @@ void some_exchange_greedy(size_t i, const struct np_topology *t, uint32_t *node)
 		node[a] = best;
 		placed[a] = taken[best] = true;
 	}
+}
+
+void some_exchange_greedy(size_t i, const struct np_topology *t, uint32_t *node)
+{
+	uint64_t bytes[N * N];
+
+	for (uint32_t k = 0; k < N * N; k++)
+		bytes[k] = bytes_between(i, k / N, k % N);
+	some_greedy(bytes, N, t, node);
 }

@@ -20,10 +20,14 @@ extern const char *const some_exchange_names[];
 struct np_graph *some_exchange(size_t i, size_t steps);
 
 /*
- * Places one rank after the other, always the one that exchanges most bytes
+ * Places n ranks one after the other, always the one that exchanges most bytes
  * with those already placed, on the free node where its bytes pass the fewest
- * switches. One rank per node.
+ * switches. One rank per node. bytes: n x n, between two ranks.
  */
+void some_greedy(const uint64_t *bytes, uint32_t n, const struct np_topology *t,
+		 uint32_t *node);
+
+/* The same for the ranks of exchange i. */
 void some_exchange_greedy(size_t i, const struct np_topology *t,
 			  uint32_t *node);
 

@@ -10,11 +10,11 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "np_graph_impl.h"
 #include "np_place_ranks.h"
 #include "np_trace.h"
+#include "some_exchange.h"
 
 #define TOPOLOGY "fat-tree:8"
 #define TRIALS 100
@@ -47,61 +47,6 @@ static void add_bytes(struct place *p)
 		}
 }
 
-/* The unplaced rank with most bytes to placed ones; of equals the first. */
-static uint32_t next_rank(const struct place *p, const char *placed)
-{
-	uint64_t most = 0;
-	uint32_t next = p->n;
-
-	for (uint32_t a = 0; a < p->n; a++) {
-		uint64_t bytes = 0;
-
-		for (uint32_t b = 0; b < p->n; b++)
-			bytes += placed[b] ? p->bytes[a * p->n + b] : 0;
-		if (!placed[a] && (next == p->n || bytes > most)) {
-			most = bytes;
-			next = a;
-		}
-	}
-	return next;
-}
-
-/* The free node from which rank a's bytes pass the fewest switches. */
-static uint32_t best_node(const struct place *p, uint32_t a, const char *placed,
-			  const char *taken)
-{
-	uint64_t least = UINT64_MAX;
-	uint32_t best = 0;
-
-	for (uint32_t at = 0; at < p->n_nodes; at++) {
-		uint64_t cost = 0;
-
-		for (uint32_t b = 0; b < p->n; b++)
-			if (placed[b])
-				cost += p->bytes[a * p->n + b] *
-					np_topology_hops(p->t, at, p->node[b]);
-		if (!taken[at] && cost < least) {
-			least = cost;
-			best = at;
-		}
-	}
-	return best;
-}
-
-static void place_greedily(struct place *p)
-{
-	char placed[p->n], taken[p->n_nodes];
-
-	memset(placed, 0, sizeof(placed));
-	memset(taken, 0, sizeof(taken));
-	for (uint32_t k = 0; k < p->n; k++) {
-		uint32_t a = next_rank(p, placed);
-
-		p->node[a] = best_node(p, a, placed, taken);
-		placed[a] = taken[p->node[a]] = 1;
-	}
-}
-
 /* Divides all computation by a number of at least 1; 0: removes it. */
 static void shrink(struct place *p, double by)
 {
@@ -130,7 +75,7 @@ static int compare(struct place *p, double by, struct np_err *err)
 	int rc;
 
 	shrink(p, by);
-	place_greedily(p);
+	some_greedy(p->bytes, p->n, p->t, p->node);
 	rc = np_tolerance_simulate(p->g, &opt, NULL, &greedy_ns, err);
 	for (uint32_t r = 0; r < p->n; r++)
 		p->node[r] = (SCATTER * r + 5) % p->n_nodes;

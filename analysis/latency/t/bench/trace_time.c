@@ -111,63 +111,44 @@ static int say_alike(const struct np_graph *g)
 			if (run >= ALIKE * p && run > most)
 				most = run;
 		}
-	printf("%u of %u\n", most, n);
+	printf("%u of %u", most, n);
 	free(word);
 	return 0;
-}
-
-static int alike(const char *trace)
-{
-	const struct np_trace_options options = { NULL };
-	struct np_err err = { "out of memory" };
-	struct np_trace_files f;
-	struct np_graph *g;
-	int rc = np_trace_files_find(trace, &f, &err);
-
-	if (!rc) {
-		rc = np_trace_graph(&f, &options, &g, &err);
-		np_trace_files_free(&f);
-	}
-	if (!rc) {
-		rc = say_alike(g);
-		np_graph_free(g);
-	}
-	if (rc)
-		fprintf(stderr, "trace_time: %s\n", err.text);
-	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
 	const struct np_trace_options options = { NULL };
-	struct np_err err = NP_ERR_INIT;
+	bool alike = argc == 3 && !strcmp(argv[1], "--alike");
+	struct np_err err = { "out of memory" };
 	struct np_trace_files f;
 	struct np_graph *g;
-	double sec;
+	double sec = 0;
 	int rc;
 
-	if (argc == 3 && !strcmp(argv[1], "--alike"))
-		return alike(argv[2]);
-	if (argc < 5) {
+	if (argc < 5 && !alike) {
 		fprintf(stderr,
 			"usage: trace_time TRACE L_NS O_NS G_NS "
 			"[ADDED_NS...]\n       trace_time --alike TRACE\n");
 		return 2;
 	}
-	rc = np_trace_files_find(argv[1], &f, &err);
-	if (!rc)
+	rc = np_trace_files_find(argv[1 + alike], &f, &err);
+	if (!rc && !alike)
 		rc = measured_sec(&f, &sec, &err);
 	if (!rc)
 		rc = np_trace_graph(&f, &options, &g, &err);
-	if (!rc) {
+	if (!rc && alike) {
+		rc = say_alike(g);
+	} else if (!rc) {
 		printf("%.9f %zu", sec, np_graph_messages(g));
 		rc = predict(g, argv + 2, argc - 2, &err);
-		np_graph_free(g);
-		np_trace_files_free(&f);
 	}
-	if (rc)
+	if (rc) {
 		fprintf(stderr, "trace_time: %s\n", err.text);
-	else
-		putchar('\n');
-	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
+		return EXIT_FAILURE;
+	}
+	putchar('\n');
+	np_graph_free(g);
+	np_trace_files_free(&f);
+	return EXIT_SUCCESS;
 }
