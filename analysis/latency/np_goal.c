@@ -202,11 +202,11 @@ static int read_binary_rank(struct binary_reader *r, uint64_t size)
 	for (uint32_t i = 0; !rc && i < n; i++) {
 		const char *p = node + NODE_BYTES * (size_t)i;
 
-		rc = add_binary_deps(r, appendix, (size - behind) / 4, p + 23,
-				     i, NP_REQUIRES);
-		if (!rc)
+		for (int kind = NP_REQUIRES; !rc && kind <= NP_IREQUIRES;
+		     kind++)
 			rc = add_binary_deps(r, appendix, (size - behind) / 4,
-					     p + 31, i, NP_IREQUIRES);
+					     p + 23 + 8 * kind, i,
+					     (enum np_dep_kind)kind);
 	}
 	return rc;
 }

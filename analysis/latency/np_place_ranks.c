@@ -227,13 +227,13 @@ static int prepare(struct search *search, const uint32_t *node)
 	uint32_t n_nodes = np_topology_nodes(search->opt.placed.t);
 
 	search->n_nodes = n_nodes < NODES_MAX ? n_nodes : NODES_MAX;
-	search->current.node = malloc((search->n_ranks + 1) * sizeof(*node));
-	search->best.node = malloc((search->n_ranks + 1) * sizeof(*node));
+	search->current.node =
+		calloc(2 * (size_t)search->n_ranks + 1, sizeof(*node));
+	search->best.node = search->current.node + search->n_ranks;
 	search->ranks_on =
 		calloc(search->n_nodes + 1, sizeof(*search->ranks_on));
 	search->rng = np_rng_new(1, "placement of ranks");
-	if (!search->current.node || !search->best.node || !search->ranks_on ||
-	    !search->rng)
+	if (!search->current.node || !search->ranks_on || !search->rng)
 		return np_errf(search->err, -ENOMEM, "out of memory");
 	memcpy(search->current.node, node, search->n_ranks * sizeof(*node));
 	memcpy(search->best.node, node, search->n_ranks * sizeof(*node));
@@ -274,8 +274,7 @@ int np_place_ranks(const struct np_graph *graph,
 		result.swaps = search.best.changes;
 		*out = result;
 	}
-	free(search.current.node);
-	free(search.best.node);
+	free(search.current.node); /* best.node is in the same block */
 	free(search.ranks_on);
 	np_rng_free(search.rng);
 	return rc;

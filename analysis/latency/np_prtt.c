@@ -441,8 +441,7 @@ static void free_engine(struct np_engine *engine)
 {
 	struct prtt *prtt = (struct prtt *)engine;
 
-	free(prtt->out);
-	free(prtt->in);
+	free(prtt->out); /* in is in the same block */
 	free(prtt);
 }
 
@@ -457,14 +456,14 @@ int np_prtt_new(const struct np_prtt_conf *conf, struct np_engine **out)
 		.engine.ops = &ops,
 		.conf = *conf,
 		.net = conf->env.net,
-		.out = calloc(1, conf->max_bytes),
-		.in = calloc(1, conf->max_bytes),
+		.out = calloc(2, conf->max_bytes),
 		.ended = !conf->takes_part,
 	};
-	if (!prtt->out || !prtt->in) {
+	if (!prtt->out) {
 		free_engine(&prtt->engine);
 		return -ENOMEM;
 	}
+	prtt->in = prtt->out + conf->max_bytes;
 	if (conf->takes_part && conf->is_client)
 		start_client(prtt);
 	else if (conf->takes_part)

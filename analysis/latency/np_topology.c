@@ -32,7 +32,7 @@ struct np_topology {
 	uint32_t size[DIMENSIONS];
 	size_t n_sizes;
 	uint32_t nodes;
-	/* Only for TREE: by switch, by switch, and by node. */
+	/* Only for TREE: by switch, by switch, and by node; free parent. */
 	uint32_t *parent, *depth, *leaf;
 };
 
@@ -158,16 +158,14 @@ int np_topology_tree(const uint32_t *parent, uint32_t n_switches,
 		return np_errf(err, -ENOMEM, "no memory for a topology");
 	topology->kind = TREE;
 	topology->nodes = n_nodes;
-	topology->parent =
-		malloc((n_switches + (size_t)1) * sizeof(*topology->parent));
-	topology->depth =
-		calloc(n_switches + (size_t)1, sizeof(*topology->depth));
-	topology->leaf =
-		malloc((n_nodes + (size_t)1) * sizeof(*topology->leaf));
-	if (!topology->parent || !topology->depth || !topology->leaf) {
-		np_topology_free(topology);
+	topology->parent = calloc(2 * (size_t)n_switches + n_nodes + 1,
+				  sizeof(*topology->parent));
+	if (!topology->parent) {
+		free(topology);
 		return np_errf(err, -ENOMEM, "no memory for a topology");
 	}
+	topology->depth = topology->parent + n_switches;
+	topology->leaf = topology->depth + n_switches;
 	memcpy(topology->parent, parent, n_switches * sizeof(*parent));
 	memcpy(topology->leaf, leaf, n_nodes * sizeof(*leaf));
 	for (uint32_t i = 0; !rc && i < n_nodes; i++)
@@ -188,8 +186,6 @@ void np_topology_free(struct np_topology *topology)
 	if (!topology)
 		return;
 	free(topology->parent);
-	free(topology->depth);
-	free(topology->leaf);
 	free(topology);
 }
 

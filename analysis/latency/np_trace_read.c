@@ -30,8 +30,8 @@
  * exist. flags: O_NOFOLLOW or 0. Traces are in directories where their users
  * may place symbolic links to files of whoever reads the trace.
  */
-static int open_at(const char *path, int flags, FILE **out,
-		   struct np_trace_header *h, size_t *got, struct np_err *err)
+static int open_file(const char *path, int flags, FILE **out,
+		     struct np_trace_header *h, size_t *got, struct np_err *err)
 {
 	struct stat st;
 	int fd = np_read_open(path, flags, &st);
@@ -52,13 +52,6 @@ static int open_at(const char *path, int flags, FILE **out,
 	setvbuf(*out, NULL, _IOFBF, PIECE);
 	*got = fread(h, 1, sizeof(*h), *out);
 	return 0;
-}
-
-/* Opens a trace without following symbolic links. */
-static int open_file(const char *path, FILE **out, struct np_trace_header *h,
-		     size_t *got, struct np_err *err)
-{
-	return open_at(path, O_NOFOLLOW, out, h, got, err);
 }
 
 static bool is_binary(const struct np_trace_header *h, size_t got)
@@ -101,20 +94,16 @@ int np_trace_open(const char *path, uint32_t rank, uint32_t size,
 	struct stat st = { .st_size = 0 };
 	size_t got;
 	FILE *f;
-	int rc = open_file(path, &f, &h, &got, err);
+	int rc = open_file(path, O_NOFOLLOW, &f, &h, &got, err);
 
 	if (rc)
 		return rc;
-	rc = np_kind_check((const char *)&h, got, NP_KIND_TRACE, path, err);
-	if (rc) {
-		fclose(f);
-		return rc;
-	}
 	form = is_binary(&h, got) ? &np_trace_binary : &np_trace_text;
-	r = calloc(1, form->bytes);
+	rc = np_kind_check((const char *)&h, got, NP_KIND_TRACE, path, err);
+	r = rc ? NULL : calloc(1, form->bytes);
 	if (!r) {
 		fclose(f);
-		return np_errf(err, -ENOMEM, "out of memory");
+		return rc ? rc : np_errf(err, -ENOMEM, "out of memory");
 	}
 	fstat(fileno(f), &st);
 	*r = (struct np_trace_reader){ .form = form,
@@ -200,7 +189,7 @@ bool np_trace_is(const char *path)
 	/* Do not open a pipe: closing it again would end its writer. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return S_ISDIR(st.st_mode);
-	if (open_at(path, 0, &f, &h, &got, NULL))
+	if (open_file(path, 0, &f, &h, &got, NULL))
 		return false;
 	is = is_binary(&h, got) || is_text(f);
 	fclose(f);
@@ -212,7 +201,7 @@ static int read_header(const char *path, struct np_trace_header *h, size_t *got,
 		       struct np_err *err)
 {
 	FILE *f;
-	int rc = open_file(path, &f, h, got, err);
+	int rc = open_file(path, O_NOFOLLOW, &f, h, got, err);
 
 	if (rc)
 		return rc;
@@ -220,18 +209,6 @@ static int read_header(const char *path, struct np_trace_header *h, size_t *got,
 		rc = read_error(path, err);
 	fclose(f);
 	return rc;
-}
-
-/* Refuses a file whose first bytes are those of another kind (np_read.h). */
-static int check_kind(const char *path, struct np_err *err)
-{
-	struct np_trace_header h;
-	size_t got;
-	int rc = read_header(path, &h, &got, err);
-
-	return rc ? rc :
-		    np_kind_check((const char *)&h, got, NP_KIND_TRACE, path,
-				  err);
 }
 
 /*
@@ -417,7 +394,9 @@ int np_trace_files_find(const char *path, struct np_trace_files *out,
 	struct np_trace_files f = { 0 };
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX] = ".";
+	struct np_trace_header h;
 	struct stat st;
+	size_t got;
 	int rc;
 
 	if (stat(path, &st))
@@ -425,7 +404,10 @@ int np_trace_files_find(const char *path, struct np_trace_files *out,
 	if (S_ISDIR(st.st_mode)) {
 		rc = collect_files(path, NULL, &f, err);
 	} else {
-		rc = check_kind(path, err);
+		rc = read_header(path, &h, &got, err);
+		if (!rc)
+			rc = np_kind_check((const char *)&h, got, NP_KIND_TRACE,
+					   path, err);
 		if (rc)
 			return rc;
 		if (slash)

@@ -243,16 +243,11 @@ static bool receives(enum np_trace_kind kind)
 	return kind == NP_TRACE_IRECV || kind == NP_TRACE_RECV_INIT;
 }
 
-/* Whether the request of a call is active at once. */
-static bool starts(enum np_trace_kind kind)
-{
-	return kind == NP_TRACE_ISEND || kind == NP_TRACE_IRECV;
-}
-
 void shim_post(const struct shim_call *c, enum np_trace_kind kind,
 	       const struct shim_message *m, MPI_Request request)
 {
-	unsigned flags = starts(kind) ? ACTIVE : PERSISTENT;
+	bool starts = kind == NP_TRACE_ISEND || kind == NP_TRACE_IRECV;
+	unsigned flags = starts ? ACTIVE : PERSISTENT;
 	uint64_t v[5];
 	int64_t id;
 	int comm;
