@@ -240,8 +240,8 @@ static void print_scheme(const struct run *run, size_t k)
 	}
 }
 
-/* Prints all schemes. */
-static void print(const struct run *run)
+/* Prints how the schemes were measured. */
+static void print_head(const struct run *run)
 {
 	char transport[NP_REPORT_WORD] = "";
 	const struct np_probe_conf *conf = &run->probe.conf;
@@ -253,35 +253,28 @@ static void print(const struct run *run)
 	       NP_VERSION, strcmp(conf->net->kind, "ucx") ? "" : "UCX ",
 	       conf->net->version, transport, run->probe.size,
 	       run->settings.repeats);
-	for (size_t k = 0; k < run->set.n; k++)
-		print_scheme(run, k);
 }
 
-/* Prints one line per transfer. */
-static void print_parsable(const struct run *run)
+/* Prints one line per transfer of a scheme. */
+static void print_rows(const struct run *run, size_t k)
 {
-	puts("Scheme|Transfer|From|To|Bytes|Start|Repeats|Reference|Time|"
-	     "Penalty|Low|High");
-	for (size_t k = 0; k < run->set.n; k++)
-		for (size_t i = 0; i < run->set.scheme[k].n; i++) {
-			const struct np_scheme *scheme = &run->set.scheme[k];
-			const struct np_measured_scheme *measured =
-				&run->schedule.result[k];
-			const struct np_moments *penalty =
-				&measured->penalty[i];
-			double half = np_moments_half_width(penalty);
+	const struct np_scheme *scheme = &run->set.scheme[k];
+	const struct np_measured_scheme *measured = &run->schedule.result[k];
 
-			printf("%s|%s|%s|%s|%llu|%.6f|%u|%.6f|%.6f|%.4f|%.4f|"
-			       "%.4f\n",
-			       scheme->name, scheme->label[i],
-			       scheme->node[scheme->c[i].from],
-			       scheme->node[scheme->c[i].to],
-			       (unsigned long long)scheme->bytes[i],
-			       scheme->start_sec[i], run->settings.repeats,
-			       measured->reference.mean, measured->sec[i].mean,
-			       penalty->mean, penalty->mean - half,
-			       penalty->mean + half);
-		}
+	for (size_t i = 0; i < scheme->n; i++) {
+		const struct np_moments *penalty = &measured->penalty[i];
+		double half = np_moments_half_width(penalty);
+
+		printf("%s|%s|%s|%s|%llu|%.6f|%u|%.6f|%.6f|%.4f|%.4f|%.4f\n",
+		       scheme->name, scheme->label[i],
+		       scheme->node[scheme->c[i].from],
+		       scheme->node[scheme->c[i].to],
+		       (unsigned long long)scheme->bytes[i],
+		       scheme->start_sec[i], run->settings.repeats,
+		       measured->reference.mean, measured->sec[i].mean,
+		       penalty->mean, penalty->mean - half,
+		       penalty->mean + half);
+	}
 }
 
 /*
@@ -290,7 +283,13 @@ static void print_parsable(const struct run *run)
  */
 static int print_results(const struct run *run)
 {
-	(run->settings.parsable ? print_parsable : print)(run);
+	if (run->settings.parsable)
+		puts("Scheme|Transfer|From|To|Bytes|Start|Repeats|Reference|"
+		     "Time|Penalty|Low|High");
+	else
+		print_head(run);
+	for (size_t k = 0; k < run->set.n; k++)
+		(run->settings.parsable ? print_rows : print_scheme)(run, k);
 	return fflush(stdout) || ferror(stdout) ?
 		       np_errf(run->err, -EIO, "standard output: %s",
 			       strerror(errno)) :

@@ -10,7 +10,6 @@
 #include "np_graph.h"
 #include "np_read.h"
 #include "np_rng.h"
-#include "np_timers.h"
 #include "np_words.h"
 
 /*
@@ -18,7 +17,7 @@
  * network whose messages slow each other down (np_sharing.h).
  *
  * The simulation is driven by events: a computation or the latency of a message
- * is over (np_timers.h), or a message has left the network (np_flows). An
+ * is over (a timer), or a message has left the network (np_flows). An
  * operation begins once all that it waits for have ended or begun; what can
  * begin at the same time is in a queue.
  */
@@ -241,12 +240,26 @@ struct job_state {
 	double begun_sec;    /* of the current run */
 };
 
+/* The end of a computation, or of the latency of a message. */
+struct timer {
+	double at_sec;
+	uint64_t order; /* of setting; decides between equal times */
+	size_t id;	/* the operation */
+};
+
 /* A simulation of one or more jobs on a network. */
 struct play {
 	const struct np_replay_net *net;
 	struct np_sharing_param param;
 	struct np_flows *flows;
-	struct np_timers timers;
+	/*
+	 * A binary heap: no timer is due before its parent, which is at index
+	 * (i - 1) / 2. Timers for the same time are due in the order in which
+	 * they were set, so that a simulation always gives the same result.
+	 */
+	struct timer *timer;
+	size_t n_timers, max_timers;
+	uint64_t n_set; /* timers set so far */
 	struct job_state *job_state;
 	size_t n_ops, n_running; /* jobs that have not completed a run */
 	struct state *state;
@@ -365,12 +378,43 @@ static void end_op(struct play *p, size_t id)
 		end_job(p, p->job_of_op[id]);
 }
 
+/* Whether timer a is due before timer b. */
+static bool is_before(const struct timer *a, const struct timer *b)
+{
+	return a->at_sec != b->at_sec ? a->at_sec < b->at_sec :
+					a->order < b->order;
+}
+
 /* Sets a timer for an operation. */
 static int set_timer(struct play *p, double sec, size_t id)
 {
-	return np_timers_set(&p->timers, p->now_sec + sec, id) ?
-		       np_errf(p->err, -ENOMEM, "out of memory") :
-		       0;
+	struct timer new = { p->now_sec + sec, p->n_set++, id };
+	size_t i = p->n_timers;
+
+	if (NP_ARRAY_PUSH(p->timer, p->n_timers, p->max_timers, new))
+		return np_errf(p->err, -ENOMEM, "out of memory");
+	for (; i && is_before(&new, &p->timer[(i - 1) / 2]); i = (i - 1) / 2)
+		p->timer[i] = p->timer[(i - 1) / 2];
+	p->timer[i] = new;
+	return 0;
+}
+
+/* Removes the first timer. The last one takes its place, and sinks from there. */
+static size_t take_timer(struct play *p)
+{
+	struct timer first = p->timer[0], last = p->timer[--p->n_timers];
+	size_t i = 0, child;
+
+	for (; (child = 2 * i + 1) < p->n_timers; i = child) {
+		if (child + 1 < p->n_timers &&
+		    is_before(&p->timer[child + 1], &p->timer[child]))
+			child++;
+		if (!is_before(&p->timer[child], &last))
+			break;
+		p->timer[i] = p->timer[child];
+	}
+	p->timer[i] = last;
+	return first.id;
 }
 
 /* The operation at the other end of a message. */
@@ -530,16 +574,18 @@ static int step(struct play *p)
 {
 	struct np_flow_end end;
 	double now;
-	size_t id;
 	int rc = np_flows_next(p->flows, &now, p->err);
 
 	if (rc)
 		return rc;
-	now = fmin(now, np_timers_next(&p->timers));
+	if (p->n_timers)
+		now = fmin(now, p->timer[0].at_sec);
 	if (isinf(now))
 		return deadlock_error(p);
 	p->now_sec = fmax(p->now_sec, now);
-	while (!rc && np_timers_due(&p->timers, p->now_sec, &id)) {
+	while (!rc && p->n_timers && p->timer[0].at_sec <= p->now_sec) {
+		size_t id = take_timer(p);
+
 		if (op_of(p, id)->kind == NP_REPLAY_COMPUTE)
 			end_op(p, id);
 		else
@@ -658,7 +704,7 @@ int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
 	if (!rc && n_events)
 		*n_events = p.n_events;
 	np_flows_free(p.flows);
-	np_timers_free(&p.timers);
+	free(p.timer);
 	free(p.job_state);
 	free(p.state);
 	free(p.job_of_op);
@@ -1187,40 +1233,27 @@ static int read_all(struct reader *r)
 int np_workload_parse(const char *text, size_t len, const char *source,
 		      struct np_replay_app **out, struct np_err *err)
 {
-	struct reader *r = calloc(1, sizeof(*r));
+	struct reader r = { .bytes = BYTES };
 	int rc;
 
-	if (!r)
-		return np_errf(err, -ENOMEM, "%s: out of memory", source);
-	np_words_open(&r->w, text, len, source, err);
-	r->w.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
-	r->bytes = BYTES;
-	rc = read_all(r);
+	np_words_open(&r.w, text, len, source, err);
+	rc = read_all(&r);
 	if (rc)
-		np_replay_app_free(r->app);
+		np_replay_app_free(r.app);
 	else
-		*out = r->app;
-	for (uint32_t t = 0; r->task && t < r->n_tasks; t++)
-		free(r->task[t].pending);
-	free(r->task);
-	free(r->named);
-	free(r->sends.e);
-	free(r->recvs.e);
-	free(r);
+		*out = r.app;
+	for (uint32_t t = 0; r.task && t < r.n_tasks; t++)
+		free(r.task[t].pending);
+	free(r.task);
+	free(r.named);
+	free(r.sends.e);
+	free(r.recvs.e);
 	return rc;
 }
 
 int np_workload_read(const char *path, struct np_replay_app **out,
 		     struct np_err *err)
 {
-	char *text;
-	size_t len;
-	int rc = np_read_file(path, NP_WORKLOAD_MAX_FILE_BYTES, &text, &len,
-			      err);
-
-	if (rc)
-		return rc;
-	rc = np_workload_parse(text, len, path, out, err);
-	free(text);
-	return rc;
+	return NP_READ_PARSED(path, NP_WORKLOAD_MAX_FILE_BYTES,
+			      np_workload_parse, out, err);
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_timers.h"
 
 /*
  * ---- Ports and connected components ----
@@ -293,12 +292,6 @@ struct slots {
 	size_t n_free, n;
 };
 
-/* A free slot, or a new one. */
-static uint32_t take_slot(struct slots *s)
-{
-	return s->n_free ? s->free[--s->n_free] : (uint32_t)s->n++;
-}
-
 /* Appends a source to the plan, with a choice for each destination. */
 static void process_source(struct graph *g, size_t s, struct slots *slots,
 			   struct np_matching_plan *plan, size_t *n_choices)
@@ -313,7 +306,10 @@ static void process_source(struct graph *g, size_t s, struct slots *slots,
 
 		if (is_first(g, s, i)) {
 			if (g->slot[d] == NO_PORT)
-				g->slot[d] = take_slot(slots);
+				g->slot[d] =
+					slots->n_free ?
+						slots->free[--slots->n_free] :
+						(uint32_t)slots->n++;
 			g->left[d]--;
 			plan->choice[(*n_choices)++] =
 				(struct np_matching_choice){ g->slot[d], 0,
@@ -380,15 +376,12 @@ enum { FREE, USED, MUST };
 
 /* All states of all steps, one step after the other, with scaled sums. */
 struct states {
-	size_t words, n, room, max;
+	size_t words, n, max;
 	uint64_t *key;	 /* n keys of `words` words */
 	double *forward; /* number of ways to reach a state, scaled per step */
 	size_t *first;	 /* by step; one more entry at the end */
-	/* hash table of the states of one step: index + 1, or 0 */
-	uint32_t *table;
-	size_t table_room, table_size; /* powers of two */
-	size_t table_of; /* index of the first state in the table */
-	uint64_t *next;	 /* buffer for one key */
+	struct np_index index; /* of one step: its states by their keys */
+	uint64_t *next;	       /* buffer for one key */
 };
 
 static uint64_t *key_of(const struct states *s, size_t i)
@@ -411,84 +404,33 @@ static void set(uint64_t *key, uint32_t slot, unsigned value)
 	*w = (*w & ~(3ull << at)) | (uint64_t)value << at;
 }
 
-/* Hash of a state. */
-static size_t hash(const struct states *s, const uint64_t *key)
-{
-	uint64_t h = 0x9e3779b97f4a7c15ull;
-
-	for (size_t i = 0; i < s->words; i++) {
-		h = (h ^ key[i]) * 0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-	}
-	return (size_t)h & (s->table_size - 1);
-}
-
-/* The table entry of a key, or the free one where it belongs. */
-static uint32_t *find(const struct states *s, const uint64_t *key)
-{
-	size_t at = hash(s, key);
-
-	while (s->table[at] && memcmp(key_of(s, s->table_of + s->table[at] - 1),
-				      key, s->words * sizeof(*key)))
-		at = (at + 1) & (s->table_size - 1);
-	return &s->table[at];
-}
-
-/* Builds the table of states from .. to - 1, with room for as many more. */
-static int make_table(struct states *s, size_t from, size_t to)
-{
-	size_t size = 64;
-
-	while (size < 4 * (to - from))
-		size *= 2;
-	if (size > s->table_room) {
-		free(s->table);
-		s->table_room = 0;
-		s->table = calloc(size, sizeof(*s->table));
-		if (!s->table)
-			return -ENOMEM;
-		s->table_room = size;
-	} else {
-		memset(s->table, 0, size * sizeof(*s->table));
-	}
-	s->table_size = size;
-	s->table_of = from;
-	for (size_t i = from; i < to; i++)
-		*find(s, key_of(s, i)) = (uint32_t)(i - from) + 1;
-	return 0;
-}
-
-/* Doubles the room for states. */
+/* Makes room for another state. */
 static int make_room(struct states *s)
 {
-	size_t room = s->room ? 2 * s->room : 64;
+	int rc = np_array_grow(&s->key, s->n, s->words * sizeof(*s->key));
 
-	if (np_array_resize(&s->key, room, s->words * sizeof(*s->key)) ||
-	    np_array_resize(&s->forward, room, sizeof(*s->forward)))
-		return -ENOMEM;
-	s->room = room;
-	return 0;
+	return rc ? rc : np_array_grow(&s->forward, s->n, sizeof(*s->forward));
 }
 
 /* Adds ways to the state s->next, which is created if necessary. */
 static int add(struct states *s, double ways)
 {
-	uint32_t *at = find(s, s->next);
+	size_t known = s->index.n, bytes = s->words * sizeof(*s->next);
+	uint32_t at = np_index_add(&s->index, s->next, bytes);
 
-	if (*at) {
-		s->forward[s->table_of + *at - 1] += ways;
+	if (at == NP_NO_INDEX)
+		return -ENOMEM;
+	if (at < known) {
+		s->forward[s->n - known + at] += ways;
 		return 0;
 	}
 	if (s->n == s->max)
 		return -E2BIG;
-	if (s->n == s->room && make_room(s))
+	if (make_room(s))
 		return -ENOMEM;
-	memcpy(key_of(s, s->n), s->next, s->words * sizeof(*s->next));
+	memcpy(key_of(s, s->n), s->next, bytes);
 	s->forward[s->n++] = ways;
-	*at = (uint32_t)(s->n - s->table_of);
-	return 4 * (s->n - s->table_of) > 3 * s->table_size ?
-		       make_table(s, s->table_of, s->n) :
-		       0;
+	return 0;
 }
 
 /* Whether more destinations must be used than there are sources left. */
@@ -569,7 +511,7 @@ static int sum_forward(struct states *s, const struct np_matching_plan *plan,
 		const struct np_matching_step *step = &plan->step[k];
 		const struct np_matching_choice *c = plan->choice + step->first;
 
-		rc = make_table(s, s->n, s->n);
+		np_index_clear(&s->index);
 		for (size_t i = s->first[k]; !rc && i < s->first[k + 1]; i++)
 			for (size_t t = 0; !rc && t <= step->n; t++)
 				if (next_state(s, key_of(s, i), plan, k, t))
@@ -608,8 +550,9 @@ static void step_back(struct states *s, const struct np_matching_plan *plan,
 
 			if (!next_state(s, key_of(s, i), plan, k, t))
 				continue;
-			at = *find(s, s->next);
-			ways = at ? after[at - 1] : 0;
+			at = np_index_find(&s->index, s->next,
+					   s->words * sizeof(*s->next));
+			ways = at == NP_NO_INDEX ? 0 : after[at];
 			*b += ways * times_of(c, step->n, t);
 			/* for each single one of parallel edges */
 			if (t < step->n)
@@ -642,7 +585,12 @@ static int sum_backward(struct states *s, const struct np_matching_plan *plan,
 	before = sum + widest;
 	after[0] = 1; /* at the end no destination is open */
 	for (size_t k = plan->n_steps; !rc && k--;) {
-		rc = make_table(s, s->first[k + 1], s->first[k + 2]);
+		np_index_clear(&s->index);
+		for (size_t i = s->first[k + 1]; i < s->first[k + 2]; i++)
+			if (np_index_add(&s->index, key_of(s, i),
+					 s->words * sizeof(*s->key)) ==
+			    NP_NO_INDEX)
+				rc = -ENOMEM;
 		if (rc)
 			break;
 		step_back(s, plan, k, after, before, part);
@@ -681,7 +629,7 @@ static int np_matching_count(const struct np_matching_plan *plan,
 	free(s.next);
 	free(s.key);
 	free(s.forward);
-	free(s.table);
+	np_index_free(&s.index);
 	free(part);
 	return rc;
 }
@@ -695,13 +643,12 @@ static int np_matching_count(const struct np_matching_plan *plan,
  */
 static const size_t state_limits[] = { 4096, (size_t)1 << 18 };
 
-struct variant {
-	struct np_ports p;
-	enum np_matching_order order;
-};
-
-/* Variant `number`: exchanges the sides for odd numbers. */
-static struct variant make_variant(const struct np_ports *p, int number)
+/*
+ * Runs variant `number`: odd numbers exchange the sides. *done: fraction of the
+ * sources processed.
+ */
+static int run_variant(const struct np_ports *p, int number, size_t max_states,
+		       double *share, double *ln_sets, double *done)
 {
 	const struct np_ports turned = {
 		.n = p->n,
@@ -713,19 +660,10 @@ static struct variant make_variant(const struct np_ports *p, int number)
 		.n_of_in = p->n_of_out,
 	};
 	bool turn = (number % 2 == 0) != (p->n_out >= p->n_in);
-
-	return (struct variant){ turn ? turned : *p,
-				 (enum np_matching_order)(number / 2) };
-}
-
-/* Runs a variant; *done: fraction of the sources processed. */
-static int run_variant(const struct np_ports *p, int number, size_t max_states,
-		       double *share, double *ln_sets, double *done)
-{
-	struct variant w = make_variant(p, number);
 	struct np_matching_plan plan;
 	size_t n_done = 0;
-	int rc = np_matching_plan(&w.p, w.order, &plan);
+	int rc = np_matching_plan(turn ? &turned : p,
+				  (enum np_matching_order)(number / 2), &plan);
 
 	if (rc)
 		return rc;
@@ -1788,9 +1726,20 @@ static int maxmin(const struct np_sharing_param *param,
 	return rc;
 }
 
-/* Sets a timer for each start. */
-static int set_starts(struct np_timers *t, const double *start_sec, size_t n,
-		      struct np_err *err)
+/* By the time of the start, then by number. */
+static int by_start(const void *a, const void *b, void *arg)
+{
+	const double *start_sec = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (start_sec[x] != start_sec[y])
+		return start_sec[x] < start_sec[y] ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Sorts the communications by their start, into order[n]. */
+static int sort_starts(const double *start_sec, size_t n, uint32_t *order,
+		       struct np_err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!(start_sec[i] >= 0 && isfinite(start_sec[i])))
@@ -1798,9 +1747,9 @@ static int set_starts(struct np_timers *t, const double *start_sec, size_t n,
 				       "communication %zu starts at %g s, "
 				       "expected 0 or more",
 				       i, start_sec[i]);
-		if (np_timers_set(t, start_sec[i], i))
-			return np_errf(err, -ENOMEM, "out of memory");
+		order[i] = (uint32_t)i;
 	}
+	qsort_r(order, n, sizeof(*order), by_start, (void *)start_sec);
 	return 0;
 }
 
@@ -1810,27 +1759,30 @@ int np_sharing_dynamic(const struct np_sharing_model *m,
 		       const double *alone_sec, size_t n, size_t n_nodes,
 		       double *end_sec, struct np_err *err)
 {
-	struct np_timers starts = { .n = 0 };
+	uint32_t *order = calloc(n + 1, sizeof(*order)), *next = order;
 	struct np_flows *f = NULL;
 	struct np_flow_end done;
 	double now;
-	size_t i;
-	int rc = set_starts(&starts, start_sec, n, err);
+	int rc = order ? sort_starts(start_sec, n, order, err) :
+			 np_errf(err, -ENOMEM, "out of memory");
 
 	if (!rc)
 		rc = np_flows_new(m, p, n_nodes, &f, err);
-	while (!rc && (starts.n || f->n)) {
+	while (!rc && (next < order + n || f->n)) {
 		rc = np_flows_next(f, &now, err);
 		if (rc)
 			break;
 		/* The next start or end, whichever comes first. */
-		now = fmin(now, np_timers_next(&starts));
+		if (next < order + n)
+			now = fmin(now, start_sec[*next]);
 		while (np_flows_ended(f, now, &done))
 			end_sec[done.id] = now;
-		while (!rc && np_timers_due(&starts, now, &i))
-			rc = np_flows_start(f, now, c[i], alone_sec[i], i, err);
+		for (; !rc && next < order + n && start_sec[*next] <= now;
+		     next++)
+			rc = np_flows_start(f, now, c[*next], alone_sec[*next],
+					    *next, err);
 	}
 	np_flows_free(f);
-	np_timers_free(&starts);
+	free(order);
 	return rc;
 }

@@ -315,10 +315,8 @@ static void free_transfers(struct np_engine *engine)
 
 	free(r->part);
 	free(r->sec);
-	free(r->ready);
-	free(r->go);
-	free(r->out);
-	free(r->in);
+	free(r->ready); /* go is in the same block */
+	free(r->out);	/* and so is in */
 	free(r);
 }
 
@@ -336,11 +334,11 @@ int np_transfers_new(const struct np_transfers_conf *conf,
 	r->net = conf->env.net;
 	r->part = calloc(n + 1, sizeof(*r->part));
 	r->sec = calloc(n + 1, sizeof(*r->sec));
-	r->ready = calloc(conf->n_ranks, sizeof(*r->ready));
-	r->go = calloc(conf->n_ranks, sizeof(*r->go));
-	r->out = calloc(1, bytes);
-	r->in = calloc(1, bytes);
-	if (!r->part || !r->sec || !r->ready || !r->go || !r->out || !r->in) {
+	r->ready = calloc(2 * (size_t)conf->n_ranks, sizeof(*r->ready));
+	r->go = r->ready + conf->n_ranks;
+	r->out = calloc(2, bytes);
+	r->in = r->out + bytes;
+	if (!r->part || !r->sec || !r->ready || !r->out) {
 		free_transfers(&r->engine);
 		return -ENOMEM;
 	}
