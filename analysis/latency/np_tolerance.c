@@ -503,7 +503,10 @@ static int sort_dependencies(struct simulation *s)
 	return 0;
 }
 
-/* Tells the nodes that wait for y. There is room in freed[] for all nodes. */
+/*
+ * The nodes that wait for y have one dependency less. There is room in freed[]
+ * for all nodes.
+ */
 static void meet_dependency(struct simulation *s, uint32_t y,
 			    enum np_dep_kind kind, double when)
 {

@@ -8,7 +8,7 @@
  * line) and what was expected; -ENOMEM; or another -errno of reading.
  *
  * Opening a file reads it once completely, because only the end of a receive
- * from any rank tells which rank it received from.
+ * from any rank says which rank it received from.
  */
 #ifndef NP_TRACE_READ_H
 #define NP_TRACE_READ_H

@@ -24,7 +24,7 @@
 #define HEAD_BYTES 32 /* upper bound on bytes of a record without its numbers */
 #define VARINT_BYTES 10 /* bytes of the longest number */
 #define RING NP_TRACE_RING_BYTES
-#define CHUNK (RING / 4) /* after this many bytes the saver is told */
+#define CHUNK (RING / 4) /* the saver gets the position this often, in bytes */
 /*
  * A program waits this long for the file to be created, when all ranks of the
  * node ask at the same time, and this long in all its life for the saver to
@@ -359,7 +359,7 @@ int np_trace_out_pass(struct np_trace_out *o, int socket, const char *dir,
 	return release_ring(o, ring, rc);
 }
 
-/* Tells the saver of all records up to now. */
+/* Sends the saver the position up to which there are records. */
 static int send_position(struct np_trace_out *o)
 {
 	uint64_t n = o->offset + (uint64_t)(o->at - o->map);

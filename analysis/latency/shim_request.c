@@ -15,7 +15,7 @@
 enum {
 	ACTIVE = 1,
 	PERSISTENT = 2,
-	/* Only its status tells what it received or that it was cancelled. */
+	/* Only its status says what it received or that it was cancelled. */
 	WILD = 4,
 };
 
@@ -346,7 +346,7 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 		return user;
 	if (count)
 		memcpy(w->request, r, count * sizeof(*r));
-	/* The status tells what a request with a wildcard matched. */
+	/* The status says what a request with a wildcard matched. */
 	if (ignored && n_wild) {
 		w->own = few ? w->few_st : malloc(count * sizeof(*w->own));
 		w->st = w->own;
@@ -366,14 +366,14 @@ void shim_wait_free(struct shim_wait *w)
 static uint64_t *put_done(uint64_t *p, int64_t *at, MPI_Status *st)
 {
 	struct request *q = &requests[*at];
-	bool tells = (q->flags & WILD) && st;
+	bool wild = (q->flags & WILD) && st;
 	int cancelled = 0;
 
-	if (tells)
+	if (wild)
 		PMPI_Test_cancelled(st, &cancelled);
 	/* Two bits: 1: peer and tag follow; 2: it was cancelled. */
-	*p++ = (uint64_t)(*at + 1) * 4 + (cancelled ? 2 : tells);
-	if (tells && !cancelled) {
+	*p++ = (uint64_t)(*at + 1) * 4 + (cancelled ? 2 : wild);
+	if (wild && !cancelled) {
 		*p++ = (uint32_t)st->MPI_SOURCE;
 		*p++ = (uint32_t)st->MPI_TAG;
 	}

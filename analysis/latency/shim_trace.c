@@ -102,8 +102,9 @@ static uint64_t max_bytes(int size)
 /*
  * This process writes the file itself, as no saver runs here. Not in a job: a
  * process that waits for a lost file server could not be killed, and Slurm
- * would drain the node. In a container root's saver cannot be told from that of
- * another user, who must not get the trace, so there the process writes, too.
+ * would drain the node. In a container root's saver cannot be distinguished from
+ * that of another user, who must not get the trace, so there the process writes,
+ * too.
  */
 static int open_file(const char *dir, const struct np_trace_header *h)
 {

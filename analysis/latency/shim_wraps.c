@@ -3,7 +3,7 @@
  *
  * A wrapper calls the MPI's own function and then records the call, or does
  * nothing else if nothing is recorded. It passes on the arguments of the
- * program, with one exception: where the program ignores a status that tells
+ * program, with one exception: where the program ignores a status that says
  * which message was received, the MPI fills one of ours. The result is always
  * the MPI's.
  *

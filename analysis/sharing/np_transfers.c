@@ -151,8 +151,8 @@ static int is_incomplete(struct transfers *r, const struct np_op *op)
 }
 
 /*
- * First process: waits until all are ready, then tells them to start. Others:
- * wait for that.
+ * First process: waits until all are ready, then sends them GO. Others: wait for
+ * that.
  */
 static void await_ready(struct transfers *r, double now_sec)
 {
@@ -215,7 +215,7 @@ static bool step_recv(struct transfers *r, size_t i)
 	return is_incomplete(r, &p->token);
 }
 
-/* Whether messages that tell others to start are incomplete. */
+/* Whether messages GO are incomplete. */
 static bool sending_go(struct transfers *r)
 {
 	for (uint32_t k = 1; is_first(r) && k < r->conf.n_ranks; k++)

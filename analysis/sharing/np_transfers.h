@@ -3,7 +3,7 @@
  *
  * At the beginning of a trial every process posts its receives and reports to
  * the first process that it is ready; when all are ready, the first process
- * tells all to start. A transfer is one message. Its time lasts from its start
+ * starts all others. A transfer is one message. Its time lasts from its start
  * to the arrival of a token that the receiver returns once it has the complete
  * message. Both are read from the sender's clock, so clocks need not be
  * synchronised. The sender reports the time to the first process.

@@ -30,8 +30,8 @@ loggps() { # NODES OPTIONS
 		netprof loggps --json $2"
 }
 
-# Half of the shortest round trip, us: how it is divided between L and o is not
-# told apart where the sender's processor carries the message.
+# Half of the shortest round trip, us: how it is divided between L and o cannot
+# be measured where the sender's processor carries the message.
 half_trip() { jq '1e6 * (.L_sec.value + .o_send_sec.value + .o_recv_sec.value)'; }
 
 # The least of three, with that of G in a file: other programs only add to it.

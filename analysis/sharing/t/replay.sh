@@ -28,7 +28,7 @@ test_disjoint_programs_meet_in_the_switch_alone() {
 		>"$S/json"
 	between "slowdown of the ring" \
 		"$(jq '.programs[0].models.maxmin.slowdown' "$S/json")" 0.05 3
-	equal "operations that are told" \
+	equal "operations that are listed" \
 		"$(jq '.programs[1].models.maxmin.together.operations | length' \
 		"$S/json")" "$(jq '.programs[1].operations' "$S/json")"
 }
