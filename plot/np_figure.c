@@ -46,7 +46,7 @@ static void free_names(char **name, size_t n)
 	free(name);
 }
 
-static void free_panel(struct np_panel *panel)
+static void clear_panel(struct np_panel *panel)
 {
 	for (size_t i = 0; i < panel->n_shapes; i++) {
 		struct np_shape *shape = &panel->shape[i];
@@ -62,15 +62,17 @@ static void free_panel(struct np_panel *panel)
 	free(panel->y.label);
 	free_names(panel->x.name, panel->x.n_names);
 	free_names(panel->y.name, panel->y.n_names);
-	free(panel);
 }
 
 void np_figure_free(struct np_figure *figure)
 {
 	if (!figure)
 		return;
-	for (size_t i = 0; i < figure->n_panels; i++)
-		free_panel(figure->panel[i]);
+	for (size_t i = 0; i < figure->n_panels; i++) {
+		clear_panel(figure->panel[i]);
+		free(figure->panel[i]);
+	}
+	clear_panel(&figure->lost);
 	free(figure->panel);
 	free(figure->title);
 	free(figure->caption);
@@ -106,11 +108,11 @@ struct np_panel *np_figure_add_panel(struct np_figure *figure,
 
 	if (!make_room(figure, &figure->panel, figure->n_panels,
 		       sizeof(*figure->panel)))
-		return NULL;
+		return &figure->lost;
 	panel = calloc(1, sizeof(*panel));
 	if (!panel) {
 		figure->no_memory = true;
-		return NULL;
+		return &figure->lost;
 	}
 	panel->title = copy_text(figure, title);
 	panel->x.lo = panel->x.hi = panel->y.lo = panel->y.hi = NAN;
@@ -145,8 +147,9 @@ struct np_shape *np_figure_add_shape(struct np_figure *figure,
 {
 	struct np_shape *shape;
 
-	if (!panel || !make_room(figure, &panel->shape, panel->n_shapes,
-				 sizeof(*panel->shape)))
+	if (panel == &figure->lost ||
+	    !make_room(figure, &panel->shape, panel->n_shapes,
+		       sizeof(*panel->shape)))
 		return NULL;
 	shape = &panel->shape[panel->n_shapes++];
 	*shape = (struct np_shape){ .kind = kind, .style = style % NP_STYLES };

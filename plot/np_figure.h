@@ -100,6 +100,7 @@ struct np_figure {
 	struct np_panel **panel;
 	size_t n_panels;
 	bool no_memory; /* an allocation failed while the figure was built */
+	struct np_panel lost; /* instead of those that could not be allocated */
 };
 
 /* Returns NULL when out of memory. Free with np_figure_free(). */
@@ -110,10 +111,7 @@ void np_figure_free(struct np_figure *figure); /* NULL is allowed */
 void np_figure_set_caption(struct np_figure *figure, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/*
- * The following functions return NULL when out of memory, and accept a NULL
- * that one of them returned.
- */
+/* Add a panel; without memory for it, one that is never drawn. */
 struct np_panel *np_figure_add_panel(struct np_figure *figure,
 				     const char *title);
 
@@ -125,7 +123,8 @@ void np_figure_add_name(struct np_figure *figure, struct np_axis *axis,
 
 /*
  * Add a shape. name NULL: not in the legend. The pointer is valid until the
- * next shape is added to the same panel.
+ * next shape is added to the same panel. Returns NULL when out of memory, which
+ * the functions below accept.
  */
 struct np_shape *np_figure_add_shape(struct np_figure *figure,
 				     struct np_panel *panel,

@@ -1050,8 +1050,6 @@ static struct np_panel *add_panel(struct np_figure *f, const char *title,
 {
 	struct np_panel *p = np_figure_add_panel(f, title);
 
-	if (!p)
-		return NULL;
 	np_figure_set_axis(f, &p->x, NP_AXIS_LINEAR,
 			   req->topology && req->sweep == NP_LOGGPS_L ?
 				   "Added wire latency (\302\265s)" :
@@ -1107,8 +1105,6 @@ static void add_curves(struct np_figure *f, const struct program *t,
 	struct np_shape *line, *steps, *curve;
 	struct piece p = { 0, 0, 0 };
 
-	if (!run || !path || !share)
-		return;
 	for (size_t i = 0; i < req->n_shares; i++)
 		add_threshold(f, run, t, req, i);
 	line = np_figure_add_shape(f, run, NP_SHAPE_LINE, 0, NULL);
@@ -1148,8 +1144,6 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 		f, "Messages on the critical path between ranks");
 	struct np_shape *s;
 
-	if (!p)
-		return;
 	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "To rank");
 	np_figure_set_axis(f, &p->y, NP_AXIS_NAMES, "From rank");
 	for (uint32_t i = 0; i < rows; i++) {

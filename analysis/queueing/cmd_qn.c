@@ -413,8 +413,6 @@ static struct np_panel *add_panel(struct np_figure *f, const struct result *q,
 	bool is_wide = first > 0 && last >= WIDE * first;
 	struct np_panel *p = np_figure_add_panel(f, title);
 
-	if (!p)
-		return NULL;
 	np_figure_set_axis(f, &p->x, is_wide ? NP_AXIS_LOG : NP_AXIS_LINEAR,
 			   "Customers");
 	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, label);
@@ -429,8 +427,6 @@ static void add_throughput(struct np_figure *f, const struct result *q)
 	struct np_panel *p = add_panel(f, q, "Throughput", "Throughput (1/s)");
 	struct np_shape *s;
 
-	if (!p)
-		return;
 	p->y.lo = 0;
 	if (q->row[q->n_rows - 1].most > 0) {
 		s = np_figure_add_shape(f, p, NP_SHAPE_BAND, 5, "bounds");
@@ -459,8 +455,6 @@ static void add_responses(struct np_figure *f, const struct result *q)
 	double least = INFINITY, most = 0;
 	struct np_shape *s;
 
-	if (!p)
-		return;
 	for (size_t line = 0; line <= q->n_shares; line++) {
 		char name[CLI_NUMBER_LEN] = "mean";
 
@@ -495,8 +489,6 @@ static void add_utilisation(struct np_figure *f, const struct result *q)
 	struct np_panel *p = add_panel(f, q, "Stations", "Utilisation (%)");
 	size_t lines = 0;
 
-	if (!p)
-		return;
 	p->y.lo = 0;
 	p->y.hi = 105;
 	for (size_t k = 0; k < q->n.net.n_stations && lines < LINES; k++) {
@@ -520,8 +512,6 @@ static void add_bars(struct np_figure *f, const struct result *q,
 	struct np_panel *p = np_figure_add_panel(f, title);
 	const struct np_qn *net = &q->n.net;
 
-	if (!p)
-		return;
 	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "Station");
 	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, label);
 	p->y.lo = 0;

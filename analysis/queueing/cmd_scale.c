@@ -537,8 +537,6 @@ static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 	struct np_panel *p = np_figure_add_panel(f, "Where the time goes");
 	struct np_shape *s;
 
-	if (!p)
-		return;
 	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "Processes");
 	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "Time of a process (s)");
 	p->y.lo = 0;
@@ -595,8 +593,6 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 	struct np_panel *p = np_figure_add_panel(f, "Measured and predicted");
 	double few = INFINITY, many = 0, low = INFINITY, high = 0;
 
-	if (!p)
-		return;
 	for (size_t i = 0; i < n; i++) {
 		double sec = bar[i].prediction ? bar[i].four->wall_sec :
 						 bar[i].measured_sec;

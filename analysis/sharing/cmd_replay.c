@@ -338,12 +338,9 @@ static void add_program(struct np_figure *f, const struct program *p,
 {
 	uint32_t n = p->n_tasks < TASKS ? p->n_tasks : TASKS;
 	struct np_panel *panel = np_figure_add_panel(f, p->path);
-	unsigned char *what;
+	unsigned char *what = cli_calloc(n, BINS);
 	char name[CLI_NUMBER_LEN];
 
-	if (!panel)
-		return;
-	what = cli_calloc(n, BINS);
 	np_figure_set_axis(f, &panel->x, NP_AXIS_LINEAR, "Time (s)");
 	np_figure_set_axis(f, &panel->y, NP_AXIS_NAMES, "Task");
 	panel->x.lo = 0;

@@ -588,8 +588,6 @@ static void add_scheme(struct np_figure *f, const struct sharing *a, size_t k,
 	const struct np_scheme *s = &a->set->scheme[k];
 	struct np_panel *p = np_figure_add_panel(f, s->name);
 
-	if (!p)
-		return;
 	add_rows(f, p, s);
 	for (unsigned style = ALONE; style <= PENALTY; style++)
 		add_spans(f, p, s, a->net.model[first]->name,

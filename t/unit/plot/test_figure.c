@@ -85,10 +85,8 @@ static void fill(struct np_figure *f)
 {
 	struct np_panel *p = np_figure_add_panel(f, "a panel");
 
-	if (p) {
-		np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "a label");
-		np_figure_add_name(f, &p->x, "a name");
-	}
+	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "a label");
+	np_figure_add_name(f, &p->x, "a name");
 	np_figure_add_datum(
 		f, np_figure_add_shape(f, p, NP_SHAPE_POINTS, 0, "points"), 1,
 		2, 3, 4);
