@@ -74,8 +74,6 @@ cli_figure_add_panel(struct np_figure *figure, const char *title,
 {
 	struct np_panel *panel = np_figure_add_panel(figure, title);
 
-	if (!panel)
-		cli_no_memory();
 	np_figure_set_axis(figure, &panel->x, x_kind, x_label);
 	np_figure_set_axis(figure, &panel->y, y_kind, y_label);
 	return panel;

@@ -1189,11 +1189,11 @@ static const char *describe_latency(const struct request *req)
 static int draw_figure(const struct program *t, size_t n,
 		       const struct request *req, const char *path)
 {
-	struct np_figure *f = np_figure_new(swept[req->sweep].title);
+	struct np_figure *f = cli_figure_new(swept[req->sweep].title);
 	char thresholds[128] = "";
 	size_t ops = 0;
 
-	for (size_t i = 0; f && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		add_curves(f, &t[i], req);
 		if (req->pairs)
 			add_matrix(f, &t[i]);
@@ -1205,14 +1205,13 @@ static int draw_figure(const struct program *t, size_t n,
 			    i + 1 < req->n_shares ? ", " :
 						    " and ",
 			    100 * req->share[i]);
-	if (f)
-		np_figure_set_caption(
-			f,
-			"From execution graphs of n = %zu operation%s, LogGPS "
-			"with %s, o = %s, G = %.4g ns per byte. Shaded: where "
-			"the run takes at most %s %% longer.",
-			ops, cli_plural_s(ops), describe_latency(req),
-			time_of(req->net.o_ns), req->net.G_ns, thresholds);
+	np_figure_set_caption(
+		f,
+		"From execution graphs of n = %zu operation%s, LogGPS "
+		"with %s, o = %s, G = %.4g ns per byte. Shaded: where "
+		"the run takes at most %s %% longer.",
+		ops, cli_plural_s(ops), describe_latency(req),
+		time_of(req->net.o_ns), req->net.G_ns, thresholds);
 	return cli_figure_save_and_free(f, path);
 }
 

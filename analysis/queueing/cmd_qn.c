@@ -537,28 +537,27 @@ static void add_bars(struct np_figure *f, const struct result *q,
 /* Draws curves over a range of customers, or bars for a single population. */
 static int draw_figure(const struct result *q, const char *path)
 {
-	struct np_figure *f = np_figure_new(q->n.name ? q->n.name : q->path);
+	struct np_figure *f = cli_figure_new(q->n.name ? q->n.name : q->path);
 
-	if (f && q->n_rows > 1) {
+	if (q->n_rows > 1) {
 		add_throughput(f, q);
 		add_responses(f, q);
 		add_utilisation(f, q);
-	} else if (f) {
+	} else {
 		add_bars(f, q, "Where the time of a cycle goes",
 			 "Residence time (s)", q->row[0].s.residence_sec);
 		add_bars(f, q, "Customers at each station", "Present (mean)",
 			 q->row[0].s.present);
 	}
-	if (f)
-		np_figure_set_caption(f,
-				      "n = %zu station%s, %zu class%s, %zu "
-				      "number%s of customers of %s; %s.",
-				      q->n.net.n_stations,
-				      cli_plural_s(q->n.net.n_stations),
-				      q->n.net.n_classes,
-				      q->n.net.n_classes == 1 ? "" : "es",
-				      q->n_rows, cli_plural_s(q->n_rows),
-				      q->n.net.class[q->changes].name, q->how);
+	np_figure_set_caption(f,
+			      "n = %zu station%s, %zu class%s, %zu "
+			      "number%s of customers of %s; %s.",
+			      q->n.net.n_stations,
+			      cli_plural_s(q->n.net.n_stations),
+			      q->n.net.n_classes,
+			      q->n.net.n_classes == 1 ? "" : "es", q->n_rows,
+			      cli_plural_s(q->n_rows),
+			      q->n.net.class[q->changes].name, q->how);
 	return cli_figure_save_and_free(f, path);
 }
 

@@ -621,24 +621,19 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 /* Draws components and run times, and saves the figure. */
 static int draw_figure(const struct scale *s, const char *path)
 {
-	struct np_figure *f = np_figure_new(title(s));
+	struct np_figure *f = cli_figure_new(title(s));
 	struct bar *bar = cli_calloc(2 * s->n_runs + s->n_at, sizeof(*bar));
 	size_t n = collect_bars(s, bar);
 
-	if (f) {
-		add_stacks(f, bar, n);
-		add_times(f, bar, n);
-		np_figure_set_caption(
-			f, "n = %zu run%s; link of %s and %s; variant %s.%s%s",
-			s->n_runs, cli_plural_s(s->n_runs),
-			cli_setting_rate(s->link.bytes_per_sec),
-			cli_setting_sec(s->link.latency_sec),
-			variants[s->variant],
-			n > s->n_runs ?
-				" *: predicted from runs of other sizes." :
-				"",
-			speed_note(s));
-	}
+	add_stacks(f, bar, n);
+	add_times(f, bar, n);
+	np_figure_set_caption(
+		f, "n = %zu run%s; link of %s and %s; variant %s.%s%s",
+		s->n_runs, cli_plural_s(s->n_runs),
+		cli_setting_rate(s->link.bytes_per_sec),
+		cli_setting_sec(s->link.latency_sec), variants[s->variant],
+		n > s->n_runs ? " *: predicted from runs of other sizes." : "",
+		speed_note(s));
 	free(bar);
 	return cli_figure_save_and_free(f, path);
 }

@@ -358,35 +358,29 @@ static void add_program(struct np_figure *f, const struct program *p,
 /* Draws all programs, together if there are several. */
 static int draw_figure(const struct replay *r, const char *path)
 {
-	struct np_figure *f =
-		np_figure_new(r->n > 1 ? "Run together" : "Run alone");
+	struct np_figure *f;
 	uint32_t most = 0;
 	double end = 0;
 
 	for (size_t k = 0; k < r->n; k++)
 		end = fmax(end, r->n > 1 ? r->p[k].together[0].end_sec :
 					   r->p[k].alone[0].end_sec);
-	if (!(end > 0)) {
-		np_figure_free(f);
+	if (!(end > 0))
 		return cli_fail("all programs take 0 s: nothing to draw");
-	}
-	for (size_t k = 0; f && k < r->n; k++) {
+	f = cli_figure_new(r->n > 1 ? "Run together" : "Run alone");
+	for (size_t k = 0; k < r->n; k++) {
 		add_program(f, &r->p[k],
 			    r->n > 1 ? &r->p[k].together[0] : &r->p[k].alone[0],
 			    end);
 		most = r->p[k].n_tasks > most ? r->p[k].n_tasks : most;
 	}
-	if (f)
-		np_figure_set_caption(
-			f,
-			"Model %s, links of %s and %s; n = %zu program%s, the "
-			"first run of each%s.",
-			r->net.model[0]->name,
-			cli_setting_rate(r->play.bytes_per_sec),
-			cli_setting_sec(r->play.latency_sec), r->n,
-			cli_plural_s(r->n),
-			most > TASKS ? "; at most 48 tasks of each are drawn" :
-				       "");
+	np_figure_set_caption(
+		f,
+		"Model %s, links of %s and %s; n = %zu program%s, the "
+		"first run of each%s.",
+		r->net.model[0]->name, cli_setting_rate(r->play.bytes_per_sec),
+		cli_setting_sec(r->play.latency_sec), r->n, cli_plural_s(r->n),
+		most > TASKS ? "; at most 48 tasks of each are drawn" : "");
 	return cli_figure_save_and_free(f, path);
 }
 

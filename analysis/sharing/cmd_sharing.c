@@ -603,28 +603,26 @@ static void add_scheme(struct np_figure *f, const struct sharing *a, size_t k,
 /* Draws the first schemes and saves the figure. */
 static int draw_figure(const struct sharing *a, const char *path)
 {
-	struct np_figure *f = np_figure_new("Transfers that share a network");
+	struct np_figure *f = cli_figure_new("Transfers that share a network");
 	size_t n = a->set->n < SCHEMES ? a->set->n : SCHEMES, first, most = 0;
 
-	for (size_t k = 0; f && k < n; k++) {
+	for (size_t k = 0; k < n; k++) {
 		first = first_result(a, k);
 		if (first < a->net.n)
 			add_scheme(f, a, k, first);
 		if (a->set->scheme[k].n > most)
 			most = a->set->scheme[k].n;
 	}
-	if (f)
-		np_figure_set_caption(
-			f,
-			"Bars end as the first model predicts, marks as the "
-			"others do; penalties %s; n = %zu scheme%s%s%s.",
-			a->constant ? "are constant" :
-				      "change with the active transfers",
-			n, cli_plural_s(n),
-			n < a->set->n ? " (others are not drawn)" : "",
-			most > TRANSFERS ?
-				"; at most 40 transfers of each are drawn" :
-				"");
+	np_figure_set_caption(
+		f,
+		"Bars end as the first model predicts, marks as the "
+		"others do; penalties %s; n = %zu scheme%s%s%s.",
+		a->constant ? "are constant" :
+			      "change with the active transfers",
+		n, cli_plural_s(n),
+		n < a->set->n ? " (others are not drawn)" : "",
+		most > TRANSFERS ? "; at most 40 transfers of each are drawn" :
+				   "");
 	return cli_figure_save_and_free(f, path);
 }
 
