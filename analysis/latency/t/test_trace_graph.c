@@ -331,12 +331,25 @@ T_TEST("a trace of liballprof is a graph")
 	}
 }
 
+/* The graph of the traces in dir, and that of their text written again. */
+static void graph_twice(const char *dir, char text[8192], char same[8192])
+{
+	struct np_trace_files f;
+	char again[512];
+
+	snprintf(again, sizeof(again), "%s/again", dir);
+	T_CHECK(!np_trace_files_find(dir, &f, NULL));
+	T_CHECK(!np_trace_allprof(&f, NULL, again, NULL));
+	np_trace_files_free(&f);
+	T_CHECK(!graph_text(dir, NULL, text, 8192));
+	T_CHECK(!graph_text(again, NULL, same, 8192));
+}
+
 /* Written as text again it is the same graph; wildcards remain wildcards. */
 T_TEST("the text of a text is the same graph")
 {
 	const char *dir = some_trace_dir();
-	char text[1024], same[1024], again[512];
-	struct np_trace_files f;
+	char text[8192], same[8192];
 
 	some_lines(dir, "run-0.txt",
 		   "MPI_Irecv:25:9:10:11,8,8:-1:-1:7,0,2:400:26\n"
@@ -347,12 +360,7 @@ T_TEST("the text of a text is the same graph")
 		   "MPI_Send:20:9:10:11,8,8:0:7:7,1,2:21\n"
 		   "MPI_Send:22:9:1:11,8,8:0:3:7,1,2:23\n"
 		   "MPI_Finalize:30:-\n");
-	snprintf(again, sizeof(again), "%s/again", dir);
-	T_CHECK(!np_trace_files_find(dir, &f, NULL));
-	T_CHECK(!np_trace_allprof(&f, NULL, again, NULL));
-	np_trace_files_free(&f);
-	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
-	T_CHECK(!graph_text(again, NULL, same, sizeof(same)));
+	graph_twice(dir, text, same);
 	T_CHECK(strstr(text, "recv 80b from 1 tag 7") && !strcmp(text, same));
 }
 
@@ -369,8 +377,7 @@ static size_t count(const char *text, const char *word)
 T_TEST("so are its collectives with unequal sizes")
 {
 	const char *dir = some_trace_dir();
-	char text[8192], same[8192], line[512], again[512];
-	struct np_trace_files f;
+	char text[8192], same[8192], line[512], name[32];
 
 	for (int rank = 0; rank < 4; rank++) {
 		snprintf(line, sizeof(line),
@@ -378,15 +385,10 @@ T_TEST("so are its collectives with unequal sizes")
 			 "11,1,1:9:77:1000000,1000000,1000000,999999:78:"
 			 "0,0,0,0:11,1,1:7,%d,4:30\nMPI_Finalize:30:-\n",
 			 rank);
-		snprintf(again, sizeof(again), "run-%d.txt", rank);
-		some_lines(dir, again, line);
+		snprintf(name, sizeof(name), "run-%d.txt", rank);
+		some_lines(dir, name, line);
 	}
-	snprintf(again, sizeof(again), "%s/again", dir);
-	T_CHECK(!np_trace_files_find(dir, &f, NULL));
-	T_CHECK(!np_trace_allprof(&f, NULL, again, NULL));
-	np_trace_files_free(&f);
-	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
-	T_CHECK(!graph_text(again, NULL, same, sizeof(same)));
+	graph_twice(dir, text, same);
 	T_CHECK(count(text, "send") == 12 && count(same, "send") == 12);
 }
 

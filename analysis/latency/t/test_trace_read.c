@@ -83,6 +83,19 @@ static int read_all(const char *path, uint32_t rank, uint32_t size, char *text,
 	return rc;
 }
 
+/*
+ * Whether a trace of rank 0 of 2 has these events, or gives this error after
+ * "!".
+ */
+static bool reads_as(const char *path, const char *says)
+{
+	char text[1024];
+	int rc = read_all(path, 0, 2, text, sizeof(text));
+
+	return *says == '!' ? rc < 0 && strstr(text, says + 1) :
+			      !rc && !strcmp(text, says);
+}
+
 #define T1 1, 2 /* arbitrary gap and length */
 /* clang-format off */
 static const struct {
@@ -209,16 +222,10 @@ static const struct {
 T_TEST("records give events or an error")
 {
 	const char *dir = some_trace_dir();
-	char text[1024];
 
-	T_EACH(row, rows) {
-		const char *path = some_trace(dir, 0, 2, row->r, row->n);
-		int rc = read_all(path, 0, 2, text, sizeof(text));
-		bool fails = row->says[0] == '!';
-
-		T_ROW(row->name, fails ? rc < 0 && strstr(text, row->says + 1) :
-					 !rc && !strcmp(text, row->says));
-	}
+	T_EACH(row, rows)
+		T_ROW(row->name, reads_as(some_trace(dir, 0, 2, row->r, row->n),
+					  row->says));
 }
 
 static const struct {
@@ -350,16 +357,10 @@ static const struct {
 T_TEST("lines of liballprof give events or an error")
 {
 	const char *dir = some_trace_dir();
-	char text[1024];
 
-	T_EACH(r, lines) {
-		const char *path = some_lines(dir, "t-0.txt", r->text);
-		int rc = read_all(path, 0, 2, text, sizeof(text));
-		bool fails = r->says[0] == '!';
-
-		T_ROW(r->name, fails ? rc < 0 && strstr(text, r->says + 1) :
-				       !rc && !strcmp(text, r->says));
-	}
+	T_EACH(r, lines)
+		T_ROW(r->name,
+		      reads_as(some_lines(dir, "t-0.txt", r->text), r->says));
 }
 
 T_TEST("text is recognised after comments and empty lines")
@@ -423,28 +424,16 @@ T_TEST("a trace truncated anywhere is a shorter one")
 	T_CHECK(read_all(path, 0, 1, text, sizeof(text)) < 0);
 }
 
-T_TEST("a trace keeps to its size")
+/* Begins the trace of the only rank in a directory of its own. */
+static void begin(struct np_trace_out *o, size_t size, char path[512])
 {
-	struct np_trace_header h = { .size = 1 };
+	const struct np_trace_header h = { .size = 1 };
 	const char *dir = some_trace_dir();
 	int fd = open(dir, O_RDONLY | O_DIRECTORY);
-	struct np_trace_out o;
-	char path[512], text[256];
-	struct stat st;
-	unsigned n = 0;
 
-	T_CHECK(!np_trace_out_open(&o, fd, &h, 3 << 20, 0));
+	T_CHECK(!np_trace_out_open(o, fd, &h, size, 0));
 	close(fd);
-	for (; o.map && n < 4000000; n++)
-		np_trace_out_put(&o, NP_TRACE_LOCAL, n, n + 1, NULL, 0);
-	np_trace_out_close(&o);
-	snprintf(path, sizeof(path), "%s/rank.0", dir);
-	T_CHECK(n > 900000 && n < 4000000);
-	T_CHECK(!stat(path, &st) && st.st_size <= 3 << 20 &&
-		st.st_size > (3 << 20) - 16384);
-	T_CHECK(!truncate(path, st.st_size));
-	T_CHECK(!read_all(path, 0, 1, text, sizeof(text)));
-	T_CHECK(strstr(text, "local; local") == text);
+	snprintf(path, 512, "%s/rank.0", dir);
 }
 
 /* Writes records until the trace is closed, at most n. */
@@ -457,6 +446,24 @@ static unsigned put_many(struct np_trace_out *o, unsigned n)
 	return i;
 }
 
+T_TEST("a trace keeps to its size")
+{
+	struct np_trace_out o;
+	char path[512], text[256];
+	struct stat st;
+	unsigned n;
+
+	begin(&o, 3 << 20, path);
+	n = put_many(&o, 4000000);
+	np_trace_out_close(&o);
+	T_CHECK(n > 900000 && n < 4000000);
+	T_CHECK(!stat(path, &st) && st.st_size <= 3 << 20 &&
+		st.st_size > (3 << 20) - 16384);
+	T_CHECK(!truncate(path, st.st_size));
+	T_CHECK(!read_all(path, 0, 1, text, sizeof(text)));
+	T_CHECK(strstr(text, "local; local") == text);
+}
+
 static void on_own_bus(int sig)
 {
 	(void)sig;
@@ -465,16 +472,11 @@ static void on_own_bus(int sig)
 T_TEST("a truncated file ends the trace, not the program")
 {
 	struct sigaction own = { .sa_handler = on_own_bus }, now;
-	struct np_trace_header h = { .size = 1 };
-	const char *dir = some_trace_dir();
-	int fd = open(dir, O_RDONLY | O_DIRECTORY);
 	struct np_trace_out o;
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/rank.0", dir);
 	sigaction(SIGBUS, &own, NULL);
-	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
-	close(fd);
+	begin(&o, 8 << 20, path);
 	np_trace_guard(&o);
 	T_CHECK(put_many(&o, 10) == 10 && !truncate(path, 0));
 	/* The record that meets the hole is the last one. */
@@ -535,41 +537,32 @@ static off_t size_of(const char *path)
 
 T_TEST("a file that got the number of the trace's is left alone")
 {
-	struct np_trace_header h = { .size = 1 };
-	const char *dir = some_trace_dir();
-	int fd = open(dir, O_RDONLY | O_DIRECTORY), number;
-	char path[512], other[512];
+	char path[512], other[sizeof(path) + 8];
 	struct np_trace_out o;
+	int number;
 
-	snprintf(path, sizeof(path), "%s/rank.0", dir);
-	snprintf(other, sizeof(other), "%s/other", dir);
-	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
+	begin(&o, 8 << 20, path);
+	snprintf(other, sizeof(other), "%s.other", path);
 	number = o.fd;
 	replace(number, other, 100);
 	T_CHECK(put_many(&o, 4000000) > 200000 && !o.map);
 	T_ROW("not written to", size_of(other) == 100);
 	T_ROW("nor closed", !close(number));
-	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
+	begin(&o, 8 << 20, path);
 	T_CHECK(put_many(&o, 10) == 10);
 	number = o.fd;
 	replace(number, other, 10000);
 	np_trace_out_close(&o);
 	T_ROW("not truncated", size_of(other) == 10000);
 	T_ROW("nor closed", !close(number));
-	close(fd);
 }
 
 T_TEST("at the end the file gets its length, and records may still follow")
 {
-	struct np_trace_header h = { .size = 1 };
-	const char *dir = some_trace_dir();
-	int fd = open(dir, O_RDONLY | O_DIRECTORY);
 	struct np_trace_out o;
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/rank.0", dir);
-	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
-	close(fd);
+	begin(&o, 8 << 20, path);
 	np_trace_guard(&o);
 	T_CHECK(put_many(&o, 10) == 10);
 	np_trace_out_end(&o);
