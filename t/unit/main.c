@@ -2,14 +2,8 @@
 #include "t.h"
 
 #include <ftw.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <CUnit/Basic.h>
 

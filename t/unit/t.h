@@ -1,12 +1,21 @@
 /*
  * Unit tests: one suite per file, test_SUITE.c, of tests that register
- * themselves, so that adding one is adding it in one place.
+ * themselves, so that adding one is adding it in one place. Suites get the C
+ * library's usual headers from here.
  */
 #ifndef NP_T_H
 #define NP_T_H
 
 #include <CUnit/CUnit.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "np_err.h"
 

@@ -1,10 +1,7 @@
 #include "some_goal.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "t.h"
 #include "np_goal.h"

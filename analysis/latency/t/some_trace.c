@@ -1,9 +1,7 @@
 #include "some_trace.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "t.h"
 #include "np_trace_write.h"

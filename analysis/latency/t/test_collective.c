@@ -1,11 +1,6 @@
 #include "t.h"
 #include "np_collective.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MAX_SIZE 33
 
 /*

@@ -1,12 +1,6 @@
 #include "t.h"
 #include "np_goal.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "some_goal.h"
 #include "some_graph.h"
 

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_graph.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "some_graph.h"
 
 static struct np_graph *graph(uint32_t n_ranks)

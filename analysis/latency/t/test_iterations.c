@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_tolerance_impl.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "np_tolerance.h"
 #include "some_graph.h"
 

@@ -3,10 +3,6 @@
 #include "np_loggps_store.h"
 #include "np_rng.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #define MAX 4096
 #define MESSAGES 16
 

@@ -1,12 +1,6 @@
 #include "t.h"
 #include "np_tolerance.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "some_goal.h"
 #include "some_graph.h"
 

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_place_ranks.h"
 
-#include <string.h>
-
 #include "some_exchange.h"
 #include "some_goal.h"
 #include "some_graph.h"

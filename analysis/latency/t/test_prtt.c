@@ -4,9 +4,6 @@
 #include "np_loggps_fit.h"
 #include "np_prtt.h"
 
-#include <math.h>
-#include <string.h>
-
 static struct t_logp net;
 static struct np_engine *side[2];
 static struct np_prtt sample[4096];

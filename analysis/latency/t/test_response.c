@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_loggps.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #include "np_rng.h"
 #include "np_tolerance.h"
 #include "some_goal.h"

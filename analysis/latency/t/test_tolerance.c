@@ -1,11 +1,6 @@
 #include "t.h"
 #include "np_tolerance.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <json-c/json.h>
 
 #include "alloc.h"

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_topology.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 static char warned[1024];
 
 static void warn(const char *line, void *arg)

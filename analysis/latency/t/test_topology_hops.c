@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_topology.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "np_tolerance.h"
 #include "some_goal.h"
 

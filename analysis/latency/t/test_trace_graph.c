@@ -3,10 +3,6 @@
 #include "np_trace.h"
 #include "some_trace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The latest warnings. */
 static char warned[1024];
 

@@ -5,11 +5,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Describes each event in words, which the tests compare. */
 static int say_message(char *at, size_t left, const char *what,

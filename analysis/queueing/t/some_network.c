@@ -1,9 +1,5 @@
 #include "some_network.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #include "t.h"
 #include "alloc.h"
 

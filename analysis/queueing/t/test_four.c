@@ -2,11 +2,6 @@
 #include "t.h"
 #include "np_four.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 static int next(FILE *f, char name[64], struct np_run *run,
 		struct np_link *link, struct np_four want[2])
 {
@@ -68,7 +63,7 @@ T_TEST("reference components agree to 1e-9")
 }
 
 static const struct np_run usual = { 64, 20, 6, 200000, 4000 };
-static const struct np_link link = { 3e8, 5e-6 };
+static const struct np_link a_link = { 3e8, 5e-6 };
 
 /* The reverse computation gives the original values. */
 T_TEST("forward and backward computation agree")
@@ -79,9 +74,9 @@ T_TEST("forward and backward computation agree")
 			struct np_four a, b;
 
 			run.processes = p;
-			T_CHECK(!np_four(&run, &link, (enum np_four_variant)v,
+			T_CHECK(!np_four(&run, &a_link, (enum np_four_variant)v,
 					 &a, NULL));
-			T_CHECK(!np_four_forward(&run, &link, a.active_sec,
+			T_CHECK(!np_four_forward(&run, &a_link, a.active_sec,
 						 a.compute_sec, &b, NULL));
 			T_CHECK(t_close(a.wall_sec, b.wall_sec, 1e-12));
 			T_CHECK(close_to(a.contention_sec, b.contention_sec,
@@ -97,8 +92,8 @@ T_TEST("each variant has the wall that it should")
 {
 	struct np_four a, b;
 
-	T_CHECK(!np_four(&usual, &link, NP_FOUR_PUBLISHED, &a, NULL));
-	T_CHECK(!np_four(&usual, &link, NP_FOUR_CONSISTENT, &b, NULL));
+	T_CHECK(!np_four(&usual, &a_link, NP_FOUR_PUBLISHED, &a, NULL));
+	T_CHECK(!np_four(&usual, &a_link, NP_FOUR_CONSISTENT, &b, NULL));
 	T_CHECK(t_close(a.wall_sec, 20 + a.switch_sec, 1e-12));
 	T_CHECK(t_close(b.wall_sec, 20, 1e-12));
 	T_CHECK(a.contention_sec > b.contention_sec && b.contention_sec > 0);
@@ -124,16 +119,16 @@ T_TEST("one process, no message, no time in MPI, no thinking")
 	struct np_four f;
 
 	run.processes = 1;
-	T_CHECK(!np_four(&run, &link, NP_FOUR_PUBLISHED, &f, NULL));
+	T_CHECK(!np_four(&run, &a_link, NP_FOUR_PUBLISHED, &f, NULL));
 	T_CHECK(f.contention_sec == 0 && f.active_sec == 6);
 	run = usual;
 	run.messages = 0;
-	T_CHECK(!np_four(&run, &link, NP_FOUR_PUBLISHED, &f, NULL));
+	T_CHECK(!np_four(&run, &a_link, NP_FOUR_PUBLISHED, &f, NULL));
 	T_CHECK(f.active_sec == 6 && f.contention_sec == 0);
 	T_CHECK(f.switch_sec == 0 && f.wall_sec == 20);
 	run.mpi_sec = 0;
 	run.messages = 10;
-	T_CHECK(!np_four(&run, &link, NP_FOUR_CONSISTENT, &f, NULL));
+	T_CHECK(!np_four(&run, &a_link, NP_FOUR_CONSISTENT, &f, NULL));
 	T_CHECK(f.active_sec == 0 && f.contention_sec == 0);
 	/* No think time: every process waits for all others. */
 	run = (struct np_run){ 1000, 10, 10, 1000, 0 };
@@ -177,8 +172,8 @@ T_TEST("impossible runs and links are rejected")
 				       &err) == -EINVAL);
 		T_ROW(r->name, strstr(err.text, r->said));
 	}
-	T_CHECK(np_four_forward(&usual, &link, -1, 1, &(struct np_four){ 0 },
+	T_CHECK(np_four_forward(&usual, &a_link, -1, 1, &(struct np_four){ 0 },
 				NULL) == -EINVAL);
-	T_CHECK(np_four_forward(&usual, &link, 1, NAN, &(struct np_four){ 0 },
+	T_CHECK(np_four_forward(&usual, &a_link, 1, NAN, &(struct np_four){ 0 },
 				NULL) == -EINVAL);
 }

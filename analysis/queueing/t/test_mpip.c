@@ -4,12 +4,6 @@
 #include "np_mpip.h"
 #include "some_trace.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define HEAD \
 	"@ mpiP\n@ Command : /bin/./prog -x \n" \
 	"@ Version                  : 3.4.1\n"

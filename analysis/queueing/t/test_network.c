@@ -3,11 +3,6 @@
 #include "alloc.h"
 #include "np_network.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define HEAD "{\"format\":\"netprof-qn\",\"schema\":1,"
 #define ONE "\"classes\":[{\"name\":\"c\",\"customers\":3}],"
 #define TWO \

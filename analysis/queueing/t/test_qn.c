@@ -2,10 +2,6 @@
 #include "t.h"
 #include "some_network.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 /* clang-format off */
 static void no_class(struct t_network *t) { t->net.n_classes = 0; }
 static void classes(struct t_network *t) { t->net.n_classes = 65; }

@@ -2,10 +2,6 @@
 #include "t.h"
 #include "some_network.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 static const struct method {
 	const char *name;
 	np_qn_method *solve;

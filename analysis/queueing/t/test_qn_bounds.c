@@ -2,8 +2,6 @@
 #include "t.h"
 #include "some_network.h"
 
-#include <errno.h>
-
 T_TEST("throughputs of random networks are within the bounds")
 {
 	struct np_rng *r = np_rng_new(1, "bounds");

@@ -2,10 +2,6 @@
 #include "t.h"
 #include "some_network.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 T_TEST("Little's law, conservation and capacity hold")
 {
 	t_network_laws("two classes, all kinds of stations", np_qn_convolution,

@@ -2,9 +2,6 @@
 #include "t.h"
 #include "some_network.h"
 
-#include <errno.h>
-#include <string.h>
-
 T_TEST("reference solutions agree to 1e-9")
 {
 	t_network_meets("exact", np_qn_mva, 1e-9, 10);

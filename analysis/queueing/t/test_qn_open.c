@@ -2,10 +2,6 @@
 #include "t.h"
 #include "some_network.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 /* Two stations, visited by an open and a closed class. */
 static void make(struct t_network *t)
 {

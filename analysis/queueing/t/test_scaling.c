@@ -4,11 +4,7 @@
 #include "np_four.h"
 #include "np_rng.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
-static const struct np_link link = { 3e8, 5e-6 };
+static const struct np_link a_link = { 3e8, 5e-6 };
 
 /*
  * A program that scales exactly as the fits assume, except for noise: relative,
@@ -25,7 +21,7 @@ static struct np_run program(double p, struct np_rng *r, double noise)
 		run.messages *= 1 + noise * np_rng_normal(r);
 		active *= 1 + noise * np_rng_normal(r);
 	}
-	T_CHECK(!np_four_forward(&run, &link, active, 1000 / p, &f, NULL));
+	T_CHECK(!np_four_forward(&run, &a_link, active, 1000 / p, &f, NULL));
 	run.mpi_sec = f.active_sec + f.contention_sec;
 	run.app_sec = run.mpi_sec + f.compute_sec;
 	return run;
@@ -37,9 +33,9 @@ static int fit(const struct np_run *run, size_t n, struct np_scaling **s,
 	struct np_four four[16] = { { 0 } };
 
 	for (size_t i = 0; i < n; i++)
-		T_CHECK(!np_four(&run[i], &link, NP_FOUR_PUBLISHED, &four[i],
+		T_CHECK(!np_four(&run[i], &a_link, NP_FOUR_PUBLISHED, &four[i],
 				 NULL));
-	return np_scaling_fit(run, four, n, &link, s, err);
+	return np_scaling_fit(run, four, n, &a_link, s, err);
 }
 
 static size_t make(struct np_run *run, const double *p, size_t n,
@@ -97,7 +93,7 @@ T_TEST("intervals contain the promised share of runs")
 		truth = program(20, r, 0.05);
 		T_CHECK(!fit(run, N, &s, NULL));
 		T_CHECK(!np_scaling_at(s, 20, 1, &got, NULL));
-		T_CHECK(!np_four(&truth, &link, NP_FOUR_PUBLISHED, &f, NULL));
+		T_CHECK(!np_four(&truth, &a_link, NP_FOUR_PUBLISHED, &f, NULL));
 		held += got.low_sec <= f.wall_sec && f.wall_sec <= got.high_sec;
 		np_scaling_free(s);
 	}
@@ -169,7 +165,7 @@ T_TEST("too few or too many runs are rejected")
 	T_CHECK(fit(run, 0, &s, &err) == -EDOM);
 	T_CHECK(fit(run, 3, &s, &err) == -EDOM);
 	T_CHECK(strstr(err.text, "process counts are needed, got 2"));
-	T_CHECK(np_scaling_fit(run, NULL, NP_SCALING_MAX_RUNS + 1, &link, &s,
+	T_CHECK(np_scaling_fit(run, NULL, NP_SCALING_MAX_RUNS + 1, &a_link, &s,
 			       &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "1025 runs, expected 3 to 1024"));
 }

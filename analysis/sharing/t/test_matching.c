@@ -4,11 +4,6 @@
 #include "np_rng.h"
 #include "np_sharing.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MOST 14
 
 /* Whether two communications exclude each other. */

@@ -2,11 +2,6 @@
 
 #include "np_replay.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MOST 32
 
 /* 100 bytes per second, so that 100 bytes take a second. */

@@ -2,12 +2,6 @@
 
 #include "np_scheme.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int parse(const char *text, struct np_scheme_set *s, struct np_err *err)
 {
 	return np_scheme_parse(text, strlen(text), "dir/fan.scheme", s, err);

@@ -3,10 +3,6 @@
 
 #include "np_rng.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #define NODES 16
 #define MOST 12
 

@@ -4,10 +4,6 @@
 #include "np_rng.h"
 #include "np_sharing_fit.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #define RANDOM_CASES 8
 
 static double zero[T_COMMS];

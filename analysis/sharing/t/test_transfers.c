@@ -4,11 +4,6 @@
 #include "np_schedule.h"
 #include "np_transfers.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define TRIALS 4
 #define MOST 4
 #define DELAY_SEC 1e-3

@@ -2,10 +2,6 @@
 
 #include "np_replay.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #define TASKS 8
 
 static int parse(const char *text, struct np_replay_app **a, struct np_err *err)

@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_option.h"
 
-#include <errno.h>
-#include <string.h>
-
 T_TEST("arguments follow each other")
 {
 	struct np_args a = { .n = 0 };

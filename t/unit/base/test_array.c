@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_array.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 T_TEST("all stay where they were put")
 {
 	uint16_t *list = NULL;

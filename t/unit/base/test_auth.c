@@ -3,10 +3,6 @@
 #include "np_conf.h"
 #include "np_snapshot.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Apply lines, each ended by a newline; all of them must be good. */
 static const struct np_place_conf *conf_of(const char *lines)
 {

@@ -2,10 +2,8 @@
 #include "np_calls.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* A child that has made so many calls when it says so; 0: it counts none. */
 static pid_t start(uint64_t n)

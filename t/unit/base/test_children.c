@@ -3,10 +3,8 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define CHILDREN 3
 

@@ -2,10 +2,6 @@
 #include "np_conf.h"
 #include "np_option.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* clang-format off */

@@ -2,10 +2,7 @@
 #include "t.h"
 #include "np_elf.h"
 
-#include <errno.h>
 #include <link.h>
-#include <stdint.h>
-#include <string.h>
 
 /* A shared object as small as it can be. */
 struct object {

@@ -2,12 +2,7 @@
 #include "t.h"
 #include "np_read.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define T(text) text, sizeof(text) - 1
 

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_topo.h"
 
-#include <string.h>
-
 static const struct {
 	const char *name, *address, *node, *leaf;
 } rows[] = {

@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_level.h"
 
-#include <errno.h>
-#include <string.h>
-
 static const struct {
 	const char *name, *text;
 	uint32_t peers, messages;

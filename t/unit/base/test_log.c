@@ -2,10 +2,7 @@
 #include "np_log.h"
 #include "some_store.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char *own_dir(const char *name)
 {

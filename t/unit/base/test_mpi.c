@@ -8,12 +8,9 @@
 #include <fcntl.h>
 #include <link.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* A shared object that has one symbol: a text, in which '|' ends one of several. */
 struct library {

@@ -2,8 +2,6 @@
 #include "t.h"
 #include "np_text.h"
 
-#include <string.h>
-
 static const struct {
 	const char *a, *b;
 	size_t distance;

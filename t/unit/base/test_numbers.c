@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_array.h"
 
-#include <string.h>
-
 T_TEST("what comes again has the number it had")
 {
 	static const char *const text[] = { "", "a", "b", "", "ab", "a", "b" };

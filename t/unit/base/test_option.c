@@ -1,11 +1,6 @@
 #include "t.h"
 #include "np_option.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 static const struct {
 	const char *name;
 	enum np_option_kind kind;

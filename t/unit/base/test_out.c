@@ -1,10 +1,7 @@
 #include "t.h"
 #include "np_out.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 static const struct {
 	const char *name;

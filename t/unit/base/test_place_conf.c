@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_conf.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Apply lines, each ended by a newline; all of them must be good. */
 static struct np_place_conf conf_of(const char *lines)
 {

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_slurm_file.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 static char got[4096];
 static char cluster[64];
 

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_text.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* clang-format off */
 static const struct {
 	const char *name, *in;

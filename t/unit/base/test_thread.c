@@ -1,19 +1,14 @@
 #include "t.h"
 #include "np_thread.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define CLOSE_RANGE 436 /* the number of the system call */
 

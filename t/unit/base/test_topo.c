@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_topo.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct {
 	const char *name, *text;
 	size_t n;

@@ -4,13 +4,7 @@
 #include "np_fabric_store.h"
 #include "np_read.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define RANKS 4
 

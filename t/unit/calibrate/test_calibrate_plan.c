@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_calibrate.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MAX_NODES 24
 
 /* "leaf/node" words; what each role gets. */

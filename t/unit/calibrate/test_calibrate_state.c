@@ -2,8 +2,6 @@
 #include "t.h"
 #include "np_calibrate.h"
 
-#include <errno.h>
-
 #define HEAD "netprof-calibration 1 5.000\nsetup\n"
 static const struct {
 	const char *name, *text;

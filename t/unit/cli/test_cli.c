@@ -5,10 +5,6 @@
 #include "cli_text.h"
 
 #include <locale.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const struct {
 	double sec;

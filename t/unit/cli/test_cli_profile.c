@@ -5,11 +5,6 @@
 #include "some_record.h"
 #include "some_store.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define DATE 1.7e9
 #define DAY 86400.0
 

@@ -5,10 +5,6 @@
 #include "cli_recommend.h"
 #include "cli_state.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #define NOT_PREDICTED (-1.0)
 
 static const struct {

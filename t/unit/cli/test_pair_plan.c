@@ -2,10 +2,6 @@
 #include "t.h"
 #include "cli_pair_plan.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void make_list(struct cli_program_list *l, const char *text)
 {
 	T_CHECK(!cli_program_list_parse(text, strlen(text), "t", l, NULL));

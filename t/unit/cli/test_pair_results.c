@@ -2,10 +2,6 @@
 #include "t.h"
 #include "cli_measured.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void begin(struct np_pairs *p)
 {
 	*p = (struct np_pairs){ .n_programs = 2,

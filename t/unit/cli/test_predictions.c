@@ -2,11 +2,6 @@
 #include "t.h"
 #include "cli_predictions.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 T_TEST("a table of predictions is read")
 {
 	static const char text[] = "# victim co-runner percent\n"

@@ -3,11 +3,6 @@
 #include "cli_json_put.h"
 #include "cli_print.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define TREE \
 	"{ \"name\": \"a|b\", \"since\": 0, \"none\": null," \
 	"\"runs\": [ { \"id\": 7, \"ok\": true, \"sec\": 0.25, \"in\": { \"n\": 1 }," \

@@ -2,10 +2,6 @@
 #include "t.h"
 #include "cli_program_list.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 T_TEST("a list is read")
 {
 	static const char text[] =

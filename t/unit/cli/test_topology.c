@@ -1,12 +1,6 @@
 #include "t.h"
 #include "cmd_topology.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* "n0=leaf0+leaf1 n1=leaf0": the second where there is another adapter. */
 static void print(const struct cli_places *p, char *buf)
 {

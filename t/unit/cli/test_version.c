@@ -4,10 +4,6 @@
 #include "np_clock.h"
 #include "np_loader.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const struct {

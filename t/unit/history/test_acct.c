@@ -1,12 +1,6 @@
 #include "t.h"
 #include "np_acct.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define HEAD \
 	"JobID|JobIDRaw|User|Partition|State|Submit|Start|End|Suspended|" \
 	"NNodes|NCPUS|TimelimitRaw|NodeList|JobName|SubmitLine\n"

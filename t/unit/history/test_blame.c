@@ -2,10 +2,6 @@
 #include "np_blame.h"
 #include "np_rng.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 /* Two suspects: a neighbour's traffic and waiting for processors. */
 #define K 2
 #define MOST 20

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_examine.h"
 
-#include <math.h>
-
 #define RUNS 12
 #define WINDOWS 40
 #define SLOW 3 /* of the windows */

@@ -2,11 +2,6 @@
 #include "np_job_cost.h"
 #include "np_rng.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MOST 40 /* runs on a leaf switch */
 #define START 1000000
 

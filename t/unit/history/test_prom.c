@@ -1,11 +1,6 @@
 #include "t.h"
 #include "np_prom.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static char *nodes[] = { "n0", "n1.rack", "n2" };
 #define N 3
 

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_accuracy.h"
 
-#include <math.h>
-
 /* predicted, low, high, measured */
 static const struct np_scored some[] = {
 	{ 0.05, 0.00, 0.20, 0.10 }, /*  5 points; missed harm; held */

@@ -5,8 +5,6 @@
 #include "np_rng.h"
 #include "some_fabric.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <time.h>
 
 static struct some_fabric s;

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_queue.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #define N 8
 
 /* clang-format off */

@@ -2,9 +2,6 @@
 #include "np_fabric.h"
 #include "some_fabric.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 T_TEST("no effect is claimed only where it was shown")
 {
 	static const struct {

@@ -2,8 +2,6 @@
 #include "t.h"
 #include "np_model.h"
 
-#include <math.h>
-
 static const struct {
 	const char *name;
 	double d, e; /* slowdowns of a pair */

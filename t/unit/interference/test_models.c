@@ -3,10 +3,6 @@
 #include "np_model.h"
 #include "some_fabric.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 static struct some_fabric s;
 
 /* p[c] is level c in all it does, so p[v] with it is on p[v]'s curve. */

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_one_run.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #define NONE NP_INTERVAL_NO_LEVEL
 #define MAX 24
 

@@ -4,9 +4,6 @@
 #include "np_one_run.h"
 #include "np_rng.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include <gsl/gsl_cdf.h>
 
 #define NONE NP_INTERVAL_NO_LEVEL

@@ -2,9 +2,6 @@
 #include "np_one_run.h"
 #include "np_rng.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #define NONE NP_INTERVAL_NO_LEVEL
 #define LEVELS 8
 #define INTERVALS 4096

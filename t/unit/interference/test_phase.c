@@ -2,9 +2,6 @@
 #include "np_phase.h"
 #include "some_record.h"
 
-#include <math.h>
-#include <string.h>
-
 static struct np_series s;
 
 /* A latency with a long tail, as real ones have. */

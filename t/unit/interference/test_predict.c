@@ -1,11 +1,6 @@
 /* Every degenerate input has an answer that is defined, or a clear error. */
 #include "some_prediction.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 static double nan_count[SF_BINS], zero_count[SF_BINS];
 
 /* Spoil the fabric or program 3 (the co-runner) or 2 (the victim). */

@@ -2,10 +2,6 @@
 #include "alloc.h"
 #include "some_prediction.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-
 /* --- several co-runners --- */
 
 static int predict_all(const char *model, const size_t *c, size_t n,

@@ -2,10 +2,6 @@
 #include "np_queue.h"
 #include "some_record.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-
 T_TEST("the published formula's reference values")
 {
 	FILE *f = fopen(t_data("pollaczek-khinchine.txt"), "r");

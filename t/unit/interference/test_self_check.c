@@ -2,8 +2,6 @@
 #include "t.h"
 #include "np_self_check.h"
 
-#include <math.h>
-
 #define LEVELS 8
 
 static struct np_fabric_level level[LEVELS];

@@ -2,11 +2,6 @@
 #include "np_verdict.h"
 #include "some_record.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct set {
 	char name[32];
 	double utilisation;

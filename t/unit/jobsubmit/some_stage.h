@@ -6,9 +6,6 @@
 #include "np_shared.h"
 #include "some_slurm.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A newcomer gets one leaf where that is enough. */
 #define BUT1 "n[0-3,8-15]"
 /* How things are when the job comes. */

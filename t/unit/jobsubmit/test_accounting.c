@@ -3,10 +3,6 @@
 #include "np_store_reader.h"
 #include "some_slurm.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_annotation.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define HUGE_LIST ((1 << 20) + 1)
 
 /* clang-format off */

@@ -6,12 +6,7 @@
 #include "np_shared.h"
 #include "some_slurm.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define ALL NP_CHANGE_ALL
 #define MAX 16

@@ -2,10 +2,6 @@
 #include "np_shared.h"
 #include "some_slurm.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define ALL NP_CHANGE_ALL
 #define OTHER_USER (SOME_UID + 1)
 

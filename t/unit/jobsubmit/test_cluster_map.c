@@ -2,11 +2,6 @@
 #include "np_topo.h"
 #include "some_slurm.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* clang-format off */
 static const struct {
 	const char *name;

@@ -2,10 +2,6 @@
 
 #include "np_placer.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 /* SlurmctldHost of slurm.conf, and what a controller on host makes of it. */
 static const struct {
 	const char *name, *host;

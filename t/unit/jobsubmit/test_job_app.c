@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_shared.h"
 
-#include <string.h>
-
 #define OPTION "_SLURM_SPANK_OPTION_netprof_netprofile="
 #define MAX 4
 

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_job_snapshot.h"
 
-#include <string.h>
-
 T_TEST("a job is remembered as long as it is asked for")
 {
 	struct np_job_cache *m;

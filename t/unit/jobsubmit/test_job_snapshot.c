@@ -1,9 +1,6 @@
 #include "t.h"
 #include "some_slurm.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* What a job is like, for a table. */
 #define SET(name, ...) \
 	static void name(struct some_slurm *s, slurm_job_info_t *j) \

@@ -2,11 +2,6 @@
 #include "np_shared.h"
 #include "some_slurm.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define UNTIL (SOME_NOW + 60)
 #define ALL NP_CHANGE_ALL
 

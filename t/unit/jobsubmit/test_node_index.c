@@ -2,11 +2,6 @@
 #include "np_bits.h"
 #include "np_node_index.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MAX 16
 
 /* Names, some of them, and the list of those. */

@@ -6,14 +6,8 @@
 #include "some_clock.h"
 #include "some_slurm.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 /* Slurm's answers, a store made of t/data/store, and a thread's passes. */
 static struct {

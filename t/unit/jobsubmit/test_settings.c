@@ -5,12 +5,8 @@
 #include "np_store_reader.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 static const struct np_deadlines patient = { 60, 60, 60 };
 

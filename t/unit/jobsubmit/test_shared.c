@@ -3,9 +3,6 @@
 #include "some_slurm.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "np_clock.h"
 

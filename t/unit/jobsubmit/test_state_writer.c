@@ -2,10 +2,6 @@
 #include "np_placer.h"
 #include "some_slurm.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct np_denials denied_of(const struct some_slurm *s,
 				   const struct np_job_snapshot *v)
 {

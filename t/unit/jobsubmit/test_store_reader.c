@@ -3,14 +3,9 @@
 #include "np_store_reader.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define LONG_SEC 60.0
 

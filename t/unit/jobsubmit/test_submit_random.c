@@ -6,8 +6,6 @@
 #include "np_placement.h"
 #include "random_toy.h"
 
-#include <string.h>
-
 static struct world world;
 static struct np_outcome outcome[W_MAX_JOBS];
 

@@ -2,7 +2,6 @@
 #include "np_clock.h"
 #include "some_stage.h"
 
-#include <math.h>
 #include <pthread.h>
 
 static const struct {

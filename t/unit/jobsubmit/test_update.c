@@ -2,10 +2,6 @@
 #include "np_apply.h"
 #include "some_slurm.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define LATER (SOME_NOW + 60)
 
 static const uint64_t open1 = 0x2, /* leaf1 alone */ all_open = 0xf;

@@ -7,8 +7,6 @@
 #include <fcntl.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <unistd.h>
 
 #define SHORT_SEC 0.05
 #define LONG_SEC 60.0

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_placement.h"
 
-#include <stdint.h>
-
 /* Jobs of three users, as slurmctld lists them. */
 T_TEST("each job is taken once")
 {

@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_conflict.h"
 
-#include <errno.h>
-#include <math.h>
-
 struct model {
 	unsigned n;
 	double slow[NP_N_CONTACTS]; /* of any pair */

@@ -3,9 +3,6 @@
 #include "toy.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define APPS "app X; app Y; app H; both X Y .3;"
 #define TWO "leaf a 4; leaf b 4;" APPS

@@ -2,11 +2,6 @@
 #include "t.h"
 #include "toy.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #define TWO "leaf a 4; leaf b 4; app X; app Y; app H; both X Y .3;"
 
 static struct world world;

@@ -10,10 +10,6 @@
 #include "np_placement.h"
 #include "oracle.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define TICK_SEC 5
 #define DECIDE_SEC 10
 #define MAX_HOLD_SEC 300

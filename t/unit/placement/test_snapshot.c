@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_snapshot.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 /* Six nodes: b has 4 and 0, a has 3 and 5; 1 and 2 hang on nothing. */
 static const uint32_t on_b[] = { 4, 0 }, on_a[] = { 3, 5 };
 static const struct np_leaf two[] = { { "b", on_b, 2 }, { "a", on_a, 2 } };

@@ -1,9 +1,5 @@
 #include "t.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "alloc.h"
 #include "np_picture.h"
 

@@ -1,10 +1,5 @@
 #include "t.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "np_figure.h"
 #include "some_figure.h"
 

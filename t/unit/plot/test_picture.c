@@ -1,10 +1,5 @@
 #include "t.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "np_picture.h"
 #include "some_figure.h"
 

@@ -1,9 +1,5 @@
 #include "t.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "np_picture.h"
 #include "some_figure.h"
 

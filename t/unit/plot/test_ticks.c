@@ -1,8 +1,5 @@
 #include "t.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "np_figure.h"
 
 static const struct {

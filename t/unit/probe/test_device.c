@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_nics.h"
 
-#include <errno.h>
-#include <stdio.h>
-
 static const char *sys(void)
 {
 	static char path[512];

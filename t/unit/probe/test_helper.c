@@ -2,10 +2,7 @@
 #include "np_helper.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static char seen[512];
 static size_t n_seen;

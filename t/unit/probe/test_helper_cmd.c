@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_helper.h"
 
-#include <string.h>
-
 static int has(const struct np_args *c, const char *arg)
 {
 	for (size_t i = 0; !c->rc && c->argv[i]; i++)

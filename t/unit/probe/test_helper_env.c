@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_helper.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct {
 	const char *name, *var;
 	int kept;

@@ -4,11 +4,7 @@
 
 #include "np_wire_loop.h"
 
-#include <errno.h>
-#include <math.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct t_world world;
 

@@ -3,11 +3,7 @@
 #include "np_nics.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /*
  * Machines that nobody here owns: files of t/data/sysfs, by the layouts that

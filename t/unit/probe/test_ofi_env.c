@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_ofi.h"
 
-#include <string.h>
-
 /* The value that is set for a provider; NULL: none. */
 static const char *value_of(const char *provider, const char *name)
 {

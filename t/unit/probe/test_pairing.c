@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_engine.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MAX 64
 
 /* "leaf/node" of each rank, in words; then the server of each client, or "-". */

@@ -4,9 +4,6 @@
 #include "np_engine.h"
 #include "np_moments.h"
 
-#include <math.h>
-#include <string.h>
-
 #define PERIOD_SEC 0.1
 #define MAX_SEEN 4096
 

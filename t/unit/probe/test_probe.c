@@ -6,16 +6,11 @@
 #include "np_probe.h"
 #include "np_wire_loop.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static struct np_clock real;
 static struct np_net_loop *net;

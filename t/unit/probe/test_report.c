@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_report.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct np_report handshake = {
 	.kind = NP_REPORT_HANDSHAKE,
 	.rank = 3,

@@ -4,10 +4,6 @@
 #include "np_engine.h"
 #include "np_moments.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 struct seen {
 	struct np_moments round;
 	size_t n_notes;

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_probe.h"
 
-#include <string.h>
-
 #define MAX_GOT 64
 
 static struct np_report got[MAX_GOT];

@@ -2,14 +2,10 @@
 #include "t.h"
 #include "np_wire.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 struct ends {
 	struct np_wire *w;

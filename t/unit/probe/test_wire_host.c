@@ -2,12 +2,7 @@
 #include "t.h"
 #include "np_wire.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* clang-format off */
 static const struct {

@@ -1,10 +1,5 @@
 #include "np_queue_log.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "t.h"
 
 #define SWF_JOB " 1 100 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n"

@@ -1,11 +1,6 @@
 #include "t.h"
 #include "np_sacct.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 static const char *const columns[] = { "JobID", "NodeList", "JobName" };
 
 /* A head and a row; "" stands for a column that is missing. */

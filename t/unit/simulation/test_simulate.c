@@ -1,11 +1,6 @@
 /* The simulator, compared with a scheduler that works second by second. */
 #include "np_simulate.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "t.h"
 #include "alloc.h"
 #include "brute.h"

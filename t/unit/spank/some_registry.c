@@ -1,12 +1,8 @@
 #include "some_registry.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "np_rendezvous.h"
 

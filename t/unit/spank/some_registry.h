@@ -8,8 +8,6 @@
 #include "t.h"
 #include "np_agents.h"
 
-#include <unistd.h>
-
 #define G "00112233445566778899aabbccddeeff"
 #define H "ffeeddccbbaa99887766554433221100"
 #define PATIENCE 30000 /* times 2 ms: a minute, on a busy machine */

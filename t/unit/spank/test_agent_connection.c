@@ -1,11 +1,7 @@
 #include "t.h"
 #include "np_agents.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 struct listener {
 	struct np_peer *g;

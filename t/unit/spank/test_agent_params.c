@@ -1,16 +1,11 @@
 #include "t.h"
 #include "np_rendezvous.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define G "00112233445566778899aabbccddeeff"
 #define H "ffeeddccbbaa99887766554433221100"

@@ -1,9 +1,6 @@
 #include "some_registry.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* Serve until what has come ends with these words. */
 static const char *receive(struct some_registry *w, int fd, const char *end)

@@ -1,12 +1,9 @@
 /* Connections that do not authenticate, and more than fit. */
 #include "some_registry.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 static const struct {
 	const char *name, *says;

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_reports.h"
 
-#include <string.h>
-
 static struct np_record *r;
 static struct np_aggregate *f;
 

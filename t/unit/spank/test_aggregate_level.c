@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_reports.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 static struct np_record *r;
 static struct np_aggregate *f;
 

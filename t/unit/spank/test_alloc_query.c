@@ -2,11 +2,6 @@
 #include "t.h"
 #include "np_alloc_query.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define TWO_LEAVES \
 	"SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-15] " \
 	"Switches=leaf[0-1]\n" \

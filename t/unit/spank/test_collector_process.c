@@ -2,15 +2,11 @@
 #include "np_clock.h"
 #include "np_launch.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define START_MS 60000
 

@@ -1,11 +1,6 @@
 #include "t.h"
 #include "np_alloc_query.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define TWO_LEAVES \
 	"SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-7]\n" \
 	"SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[8-15]\n"

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_reports.h"
 
-#include <string.h>
-
 #define BYTES 1024
 /* Of a message of the probes and its answer, as both are counted. */
 #define OWN (8 + BYTES + 2 * 132)

@@ -1,16 +1,11 @@
 #include "t.h"
 #include "np_detach.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* What a child of the test finds out about itself, once detached. */
 enum {

@@ -2,9 +2,6 @@
 #include "np_launch.h"
 #include "np_reports.h"
 
-#include <math.h>
-#include <string.h>
-
 #define STEP_SEC 0.05
 #define UP_SEC 0.2 /* after it was called */
 #define ALONE_SEC 2.0

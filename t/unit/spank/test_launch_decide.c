@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_launch.h"
 
-#include <string.h>
-
 /* clang-format off */
 #define ARGV(...) (char *[]){ __VA_ARGS__, NULL }
 /* clang-format on */

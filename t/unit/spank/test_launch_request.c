@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_launch.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int parse(struct np_args *args, struct np_launch_request *o,
 		 struct np_err *err)
 {

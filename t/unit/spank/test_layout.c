@@ -2,9 +2,6 @@
 #include "t.h"
 #include "np_alloc_query.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define NODES 4
 
 /* clang-format off */

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_alloc_query.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct {
 	const char *name, *topology, *node, *leaf;
 } rows[] = {

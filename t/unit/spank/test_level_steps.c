@@ -4,11 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define PATIENCE 30000 /* times 2 ms: a minute, on a busy machine */
 

@@ -3,9 +3,6 @@
 #include "np_memory.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MIB 1048576L
 #define NO_LIMIT 9223372036854771712L /* as version 1 says it */

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_agents.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MAX 32
 
 /*

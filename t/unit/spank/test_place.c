@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_alloc_query.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #define MAX_NODES 16
 
 /*

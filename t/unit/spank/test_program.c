@@ -3,8 +3,6 @@
 #include "np_tracing.h"
 
 #include <elf.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #ifdef __aarch64__

@@ -1,11 +1,6 @@
 #include "t.h"
 #include "np_rendezvous.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define G "00112233445566778899aabbccddeeff"
 #define H "ffeeddccbbaa99887766554433221100"
 #define GOOD "4711 " G " " H " 2.000 8 4294967295 /opt/x/netprof-agent"

@@ -1,12 +1,9 @@
 #include "np_rendezvous.h"
 #include "some_registry.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* 0: somebody listens there. */
 static int knock(int family, uint16_t port)

@@ -3,11 +3,6 @@
 #include "np_saver_queue.h"
 #include "np_select_level.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- messages ---- */
 
 T_TEST("fields of messages arrive as they were sent")

@@ -2,12 +2,9 @@
 #include "np_notice.h"
 #include "np_saver_proto.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define ALICE 20001
 #define MALLORY 20002

@@ -1,10 +1,8 @@
 #include "t.h"
 #include "np_script.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "np_clock.h"
 

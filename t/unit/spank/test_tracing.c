@@ -2,9 +2,6 @@
 #include "np_tracing.h"
 
 #include <elf.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 static const struct np_tracing some = {
 	.library = "/usr/lib/x.so",

@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_reports.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 T_TEST("a rate is bytes by the time between two readings")
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));

@@ -7,10 +7,8 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define TASKS 3
 #define PATIENCE 30000 /* times 2 ms: a minute, on a busy machine */

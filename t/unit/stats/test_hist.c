@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_latency.h"
 
-#include <errno.h>
-#include <math.h>
-
 /* clang-format off */
 static const struct {
 	const char *name;

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_latency.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 static const double edge[] = { 0, 1, 2, 4, 8, INFINITY };
 static const struct np_bins bins = { 5, edge };
 

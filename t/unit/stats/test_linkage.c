@@ -2,11 +2,6 @@
 #include "np_linkage.h"
 #include "some_record.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <string.h>
-
 #define MOST 64
 
 /* Nodes of leaf switches, and how far each pair is apart. */

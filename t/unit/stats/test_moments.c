@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_moments.h"
 
-#include <math.h>
-
 static const double xs[] = { 3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0 };
 
 T_TEST("mean, variance and range of known values")

@@ -1,11 +1,6 @@
 #include "t.h"
 #include "np_nnls.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <gsl/gsl_rng.h>
 
 #define MAX 48

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_moments.h"
 
-#include <math.h>
-
 T_TEST("a slowdown has its 95 % interval")
 {
 	static const struct {

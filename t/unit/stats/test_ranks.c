@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_ranks.h"
 
-#include <string.h>
-
 #define MOST 60
 
 /* Values, as digits, and which of them are marked. */

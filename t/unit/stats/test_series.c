@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_moments.h"
 
-#include <errno.h>
-#include <math.h>
-
 static struct np_series s;
 
 static int add(double at_sec, double x)

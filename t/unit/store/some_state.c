@@ -1,7 +1,5 @@
 #include "some_state.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "t.h"

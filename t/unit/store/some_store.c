@@ -3,11 +3,8 @@
 #include "t.h"
 #include "some_record.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 char t_store_dir[512];
 

@@ -2,12 +2,8 @@
 #include "np_cache.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "np_text.h"
 #include "some_store.h"

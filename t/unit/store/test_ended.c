@@ -2,14 +2,9 @@
 #include "np_state.h"
 #include "some_clock.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define NO_TASK NP_ACCOUNTING_NO_TASK
 #define DAY 86400

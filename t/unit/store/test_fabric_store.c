@@ -2,14 +2,8 @@
 #include "np_fabric_store.h"
 #include "some_store.h"
 
-#include <errno.h>
 #include <json-c/json.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define DAY 86400.0
 #define DATE 1732158000.0 /* 20241121T030000Z */

@@ -2,12 +2,7 @@
 #include "np_loggps_store.h"
 #include "some_store.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define DATE 1732158000.0 /* 20241121T030000Z */
 

@@ -2,13 +2,7 @@
 #include "np_measured.h"
 #include "np_read.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 T_TEST("measurements of the shaped leaf are read")
 {

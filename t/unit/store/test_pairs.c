@@ -2,11 +2,6 @@
 #include "t.h"
 #include "np_measured.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct np_pairs_run run(enum np_pairs_kind kind, const char *victim,
 			       const char *corunner, double sec)
 {

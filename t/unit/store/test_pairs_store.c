@@ -3,11 +3,6 @@
 #include "np_pairs_store.h"
 #include "some_store.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define START 1718182000.0 /* 2024-06-12T08:46:40Z */
 #define FILE_NAME "20240612T084640Z.pairs"
 

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_record.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #define SIXTY_FOUR \
 	"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 

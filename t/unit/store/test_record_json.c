@@ -2,11 +2,6 @@
 #include "np_record.h"
 #include "some_record.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int same_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;

@@ -2,9 +2,6 @@
 #include "np_run_summary.h"
 #include "some_record.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void add_concurrent(struct np_record *r, uint32_t job_id,
 			   double overlap_sec)
 {

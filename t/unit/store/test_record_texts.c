@@ -3,10 +3,6 @@
 #include "np_record.h"
 #include "some_record.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define HEAD \
 	"{\"schema\":1,\"app\":\"a\",\"uid\":1,\"job_id\":2," \
 	"\"step_id\":0,\"start\":1,\"end\":2,\"state\":\"complete\""

@@ -2,18 +2,12 @@
 #include "some_state.h"
 #include "some_store.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 static void check_job(const struct np_state_job *a,
 		      const struct np_state_job *b)

@@ -3,11 +3,6 @@
 #include "np_read.h"
 #include "some_state.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 static const struct {
 	const char *name, *text;
 	int rc;

@@ -2,14 +2,8 @@
 #include "np_conf.h"
 #include "some_store.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static void make_link(const char *name)
 {

@@ -2,13 +2,8 @@
 #include "np_store.h"
 #include "np_trace_dir.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static char users[512];
 

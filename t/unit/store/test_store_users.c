@@ -1,15 +1,10 @@
 #include "t.h"
 #include "some_store.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define SLURM_GID 777
 #define ALICE 12345

@@ -3,17 +3,12 @@
 #include "some_record.h"
 #include "some_store.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 T_TEST("what was saved is loaded, newest first")
 {

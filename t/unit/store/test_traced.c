@@ -2,13 +2,7 @@
 #include "t.h"
 #include "np_trace_analysis.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "np_array.h"
 

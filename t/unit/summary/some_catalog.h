@@ -5,11 +5,7 @@
 #include "t.h"
 #include "np_catalog.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* A store made of t/data/store, a catalog on it, and a clock by hand. */
 static struct {

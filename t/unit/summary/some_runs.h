@@ -6,10 +6,6 @@
 #include "np_run_summary.h"
 #include "some_record.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define NOW 1.71e9
 #define MOST 32
 

@@ -3,9 +3,6 @@
 #include "np_run_summary.h"
 #include "some_catalog.h"
 
-#include <errno.h>
-#include <math.h>
-
 #define CAL "20240523T100000Z.json"
 
 /* A command next to the store S. */

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_catalog.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #define LEVELS 2
 #define US 1e-6
 

@@ -1,10 +1,6 @@
 #include "t.h"
 #include "np_run_summary.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define NOW 1e9
 #define MAX 8
 

@@ -6,9 +6,6 @@
 #include "t.h"
 #include "np_evaluate.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include <json-c/json.h>
 
 static const struct np_predict_opt with_interval = { 100, 1, true };

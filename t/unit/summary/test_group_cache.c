@@ -1,9 +1,6 @@
 #include "t.h"
 #include "np_catalog.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 /* A user database, and a clock by hand. */
 static struct {
 	struct np_clock clock;

@@ -2,9 +2,6 @@
 #include "np_profile.h"
 #include "some_record.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define NOW 1.8e9
 #define DAY 86400.0
 

@@ -2,11 +2,6 @@
 #include "np_profile.h"
 #include "some_record.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define NOW 1.8e9 /* long after all of them */
 
 struct made {

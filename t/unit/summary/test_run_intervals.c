@@ -1,7 +1,5 @@
 #include "some_runs.h"
 
-#include <math.h>
-
 #define LEVELS "\"c1\",\"c4\""
 #define RATE 1e6
 #define ROUND_SEC 0.1

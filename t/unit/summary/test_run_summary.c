@@ -1,8 +1,6 @@
 #include "np_profile.h"
 #include "some_runs.h"
 
-#include <math.h>
-
 #define LEVELS "\"c1\",\"c4\",\"c6\""
 
 /* A run of this many seconds; level NULL: alone. */

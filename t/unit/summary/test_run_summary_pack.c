@@ -1,10 +1,7 @@
 #include "t.h"
 #include "np_run_summary.h"
 
-#include <errno.h>
 #include <glob.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "np_predict.h"
 #include "np_read.h"
