@@ -53,8 +53,7 @@ test_a_tolerance_is_printed() {
 	! grep -E 'account| 0 s .* %$' "$S/out" || fail "a share of nothing"
 	apart() { # NAME, THE END OF THE LINE, TEXT: the nodes of two ranks
 		printf "$3" >"$S/topology.conf"
-		run tolerance --topology="$S/topology.conf" "$S/zero.goal"
-		equal "exit status for $1" "$RC" 1
+		run 1 tolerance --topology="$S/topology.conf" "$S/zero.goal"
 		equal "lines about $1" "$(wc -l <"$S/err")" 1
 		contains "$1" "$ERR" "rank 0 sends to rank 1, but no switch of \
 .*topology.conf is above both of their nodes, n0 and n1$2$"
@@ -107,10 +106,8 @@ test_a_tolerance_is_printed() {
 	tolerance -L 1us -o 100ns -G 0.5ns -O 0.2ns recdoub16.goal |
 		grep 'overhead o 100 ns and 0.2 ns per byte' >/dev/null ||
 		fail "no overhead per byte"
-	run tolerance -G 0.5ns -O 1ns recdoub16.goal
-	equal "more overhead than time per byte" "$RC" 2
-	run tolerance --rendezvous=4K deadlock_if_rendezvous.goal
-	equal "exit status" "$RC" 1
+	run 2 tolerance -G 0.5ns -O 1ns recdoub16.goal
+	run 1 tolerance --rendezvous=4K deadlock_if_rendezvous.goal
 	equal "output" "$OUT" ""
 	equal "lines" "$(wc -l <"$S/err")" 1
 	contains "the first" "$ERR" 'deadlock: 4 operations wait'
@@ -150,8 +147,7 @@ test_an_application_is_drawn() {
 	equal PNG "$(head -c 4 "$S/a.png" | tail -c 3)" PNG
 	netprof plot fft -o "$S/a.pdf"
 	equal PDF "$(head -c 4 "$S/a.pdf")" %PDF
-	run netprof plot cp2k -o "$S/c.svg"
-	equal "exit status without a curve" "$RC" 0
+	run 0 netprof plot cp2k -o "$S/c.svg"
 	contains "without a curve" "$ERR" '^netprof: cp2k: a panel is missing: not measured under synthetic load; .*--netprofile-calibrate job\.sh$'
 	for app in $(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u); do
 		[ "$app" != serial ] || continue
@@ -185,9 +181,7 @@ test_other_results_are_drawn() {
 	netprof replay --plot="$S/replay.svg" \
 		"$ROOT"/t/data/sharing/{fan,ring}.workload
 	is_picture "$S/replay.svg" 'Run together' computing 'Time (s)' Task
-	run netprof matrix --plot=x.gif
-	equal "exit status of an ending" "$RC" 2
-	contains "an ending" "$ERR" '--plot=x.gif: .* ends in .svg, .png or .pdf$'
+	refused 2 '--plot=x.gif: .* ends in .svg, .png or .pdf$' netprof matrix --plot=x.gif
 }
 
 test_a_matrix_marks_predictions_of_another_model() {
@@ -442,8 +436,7 @@ test_a_curve_in_the_store_is_enough_without_the_package() {
 	rm "$fft.curve"
 	run netprof predict --model=tolerance fft halo
 	contains "without both" "$ERR" 'reading traces needs the package netprof-analysis'
-	run netprof tolerance fft
-	equal "exit status without the package" "$RC" 1
+	run 1 netprof tolerance fft
 	equal "what is said then" "$ERR" "netprof: tolerance is a command of \
 another package: install the package netprof-analysis"
 }
@@ -465,8 +458,7 @@ test_models_of_traces_are_compared_if_there_are_traces() {
 test_completely_measured_pairs_are_compared_without_an_allocation() {
 	setup_measured
 	make_validation "$S/list"
-	run netprof validate "$S/list"
-	equal "exit status" "$RC" 0
+	run 0 netprof validate "$S/list"
 	contains "what was measured" "$OUT" '^Measured   3 pairs of 2 programs on leaf'
 	contains "repeats" "$OUT" '^Repeats    two runs of a pair differ by 16\.7 percentage points'
 	contains "controls" "$OUT" '^Rejected   halo with halo: \+20\.0 %'
@@ -601,13 +593,10 @@ test_predictions_from_shorter_runs_can_be_compared() {
 
 test_unknown_application_fails_with_the_nearest_names() {
 	setup
-	run netprof show lamps
-	equal "exit status" "$RC" 1
+	run 1 netprof show lamps
 	equal "output" "$OUT" ""
 	equal "error" "$ERR" "netprof: no profile of \"lamps\", neither $ME's own nor a published one; did you mean lammps?"
-	run netprof runs cpk2
-	equal "exit status" "$RC" 1
-	contains "of the published" "$ERR" 'did you mean cp2k\?$'
+	refused 1 'did you mean cp2k\?$' netprof runs cpk2
 	run netprof show FFT
 	contains "in other case" "$ERR" 'did you mean fft\?$'
 	run netprof forget lamps
@@ -643,10 +632,7 @@ test_wrong_usage_is_reported_with_status_two() {
 	setup
 	while read -r row; do
 		# shellcheck disable=SC2086
-		run netprof $row
-		equal "exit status of netprof $row" "$RC" 2
-		equal "output of netprof $row" "$OUT" ""
-		contains "error of netprof $row" "$ERR" '^netprof: .*'
+		refused 2 '^netprof: .*' netprof $row
 		contains "error of netprof $row" "$ERR" '^usage: netprof '
 	done <<-END
 		frobnicate
@@ -765,9 +751,7 @@ test_wrong_usage_is_reported_with_status_two() {
 	contains "in an option" "$ERR" 'no such option: --pubished; did you mean --published\?'
 	while IFS=: read -r words error; do
 		# shellcheck disable=SC2086 # several words
-		run netprof $words
-		equal "$words: exit status" "$RC" 2
-		contains "$words" "$ERR" "^netprof:$error\$"
+		refused 2 "^netprof:$error\$" netprof $words
 	done <<-'END'
 		runs -json lammps: no such option: -j in -json; did you mean --json\?
 		runs lammps -Pj: no such option: -j in -Pj
@@ -785,8 +769,7 @@ test_wrong_usage_is_reported_with_status_two() {
 	contains "what there is" "$ERR" 'needs an application; there are .*lammps'
 	run netprof show LAMMPS
 	contains "capitals" "$ERR" 'did you mean lammps\?'
-	run netprof
-	equal "exit status of netprof alone" "$RC" 2
+	run 2 netprof
 	contains "netprof alone" "$OUT" '^  show  '
 }
 
@@ -974,31 +957,25 @@ test_an_error_in_netprof_conf_does_not_disable_list() {
 	printf '%s\n' 'Peroid=7s' "Store=$S/store" >"$S/conf"
 	unset NETPROF_STORE
 	export NETPROF_CONF=$S/conf
-	run netprof list
-	equal "exit status" "$RC" 0
+	run 0 netprof list
 	contains "the list" "$OUT" '^lammps '
 	equal "lines for the administrator" "$(wc -l <"$S/err")" 1
 	contains "where" "$ERR" "$S/conf:1: Peroid=7s: no such key.*did you mean Period"
-	run netprof report -o "$S/page.html"
-	equal "exit status of a report" "$RC" 0
+	run 0 netprof report -o "$S/page.html"
 	equal "lines of a report" "$(grep -c 'no such key' "$S/err")" 1
 	run netprof release --dry-run
 	contains "release goes on" "$ERR" 'netprof-release does not exist: install the plugins'
 	[ "$MY_UID" = 0 ] || return 0
 	chmod 644 "$S/conf"
-	run setpriv --reuid=65534 --clear-groups env XDG_CACHE_HOME="$S/none" \
+	run 0 setpriv --reuid=65534 --clear-groups env XDG_CACHE_HOME="$S/none" \
 		"$S/bin/netprof" list
-	equal "exit status of a user" "$RC" 0
 	equal "what a user is told" "$ERR" ""
-	run netprof calibrate
-	equal "exit status of calibrate" "$RC" 1
+	run 1 netprof calibrate
 }
 
 test_an_error_about_the_store_names_the_setting_that_selected_it() {
 	setup
-	run env NETPROF_STORE=/etc netprof list
-	equal "exit status" "$RC" 1
-	contains "what it is" "$ERR" 'not a profile store.*NETPROF_STORE in the env'
+	refused 1 'not a profile store.*NETPROF_STORE in the env' env NETPROF_STORE=/etc netprof list
 	echo "Store=$S/nowhere" >"$S/conf"
 	run env -u NETPROF_STORE NETPROF_CONF="$S/conf" netprof show lammps
 	contains "the setting" "$ERR" "No such file.*Store= in $S/conf.*--make-store"
@@ -1008,102 +985,92 @@ test_an_error_about_the_store_names_the_setting_that_selected_it() {
 	contains "one that may not be read" "$ERR" 'Permission denied.*administrator'
 }
 
-# It fails with one line.
-row() { # PATTERN CMD...
-	local pattern=$1
-	shift
-	run "$@"
-	equal "exit status of $*" "$RC" 1
-	equal "lines of $*" "$(wc -l <"$S/err")" 1
-	contains "$*" "$ERR" "$pattern"
-}
-
 test_failures_are_one_line_with_status_one() {
 	setup
-	row 'profile store /nonexistent: No such file' \
+	refused 1 'profile store /nonexistent: No such file' \
 		env NETPROF_STORE=/nonexistent netprof list
-	row 'NETPROF_STORE=here: expected an absolute' \
+	refused 1 'NETPROF_STORE=here: expected an absolute' \
 		env NETPROF_STORE=here netprof list
-	row 'Not a directory' env NETPROF_STORE=/dev/null netprof list
-	row 'NETPROF_CONF=/nonexistent' env NETPROF_CONF=/nonexistent netprof list
-	row 'no such user' netprof show --user=nobody-of-that-name lammps
-	row 'application name "../lammps": expected' netprof show ../lammps
-	row "$ME has no profile of \"nosuch\"" netprof publish nosuch
-	row 'standard output: No space left' sh -c 'netprof list >/dev/full'
-	row 'no calibration of cluster xpc in .*: salloc .* netprof calibrate$' \
+	refused 1 'Not a directory' env NETPROF_STORE=/dev/null netprof list
+	refused 1 'NETPROF_CONF=/nonexistent' env NETPROF_CONF=/nonexistent netprof list
+	refused 1 'no such user' netprof show --user=nobody-of-that-name lammps
+	refused 1 'application name "../lammps": expected' netprof show ../lammps
+	refused 1 "$ME has no profile of \"nosuch\"" netprof publish nosuch
+	refused 1 'standard output: No space left' sh -c 'netprof list >/dev/full'
+	refused 1 'no calibration of cluster xpc in .*: salloc .* netprof calibrate$' \
 		netprof predict elsewhere fft
-	row 'no calibration of cluster xpc' netprof matrix elsewhere
-	row 'cp2k: its slowdown under load levels was not measured; .*sbatch --netprofile=cp2k --netprofile-calibrate job.sh' \
+	refused 1 'no calibration of cluster xpc' netprof matrix elsewhere
+	refused 1 'cp2k: its slowdown under load levels was not measured; .*sbatch --netprofile=cp2k --netprofile-calibrate job.sh' \
 		netprof predict cp2k fft
-	row 'spmv: no comparable run on cluster hpc \(excluded: 7 on another fabric\)' \
+	refused 1 'spmv: no comparable run on cluster hpc \(excluded: 7 on another fabric\)' \
 		netprof predict fft spmv
-	row 'no profile of "fftt".*did you mean fft' netprof predict halo fftt
-	row 'no profile of "fftt"' netprof matrix halo fftt
-	row 'cp2k: its slowdown under load levels was not measured' netprof predict --model=queue cp2k fft
-	row 'standard output: No space left' sh -c 'netprof help >/dev/full'
-	row 'no profile of "fftt".*did you mean fft' netprof plot fftt
-	row 'cannot write /nonexistent/x.svg: No such file' \
+	refused 1 'no profile of "fftt".*did you mean fft' netprof predict halo fftt
+	refused 1 'no profile of "fftt"' netprof matrix halo fftt
+	refused 1 'cp2k: its slowdown under load levels was not measured' netprof predict --model=queue cp2k fft
+	refused 1 'standard output: No space left' sh -c 'netprof help >/dev/full'
+	refused 1 'no profile of "fftt".*did you mean fft' netprof plot fftt
+	refused 1 'cannot write /nonexistent/x.svg: No such file' \
 		netprof plot fft -o /nonexistent/x.svg
-	row 'serial: no latencies; to measure them: sbatch --netprofile=serial job.sh' \
+	refused 1 'serial: no latencies; to measure them: sbatch --netprofile=serial job.sh' \
 		netprof plot serial
-	row 'NPmpi: not measured under synthetic load; to measure it: sbatch --netprofile=NPmpi --netprofile-calibrate job.sh' \
+	refused 1 'NPmpi: not measured under synthetic load; to measure it: sbatch --netprofile=NPmpi --netprofile-calibrate job.sh' \
 		netprof plot --only=curve NPmpi
-	row 'nosuch: no such file' netprof tolerance nosuch
-	row '/dev/null:1: the file ends, expected "num_ranks"' \
+	refused 1 'nosuch: no such file' netprof tolerance nosuch
+	refused 1 '/dev/null:1: the file ends, expected "num_ranks"' \
 		netprof tolerance /dev/null
 	printf '\357\273\277num_ranks 1\nrank 0 {}\n' >"$S/bom.goal"
-	row 'bom.goal:1: begins with a byte-order mark \(UTF-8\)' \
+	refused 1 'bom.goal:1: begins with a byte-order mark \(UTF-8\)' \
 		netprof tolerance "$S/bom.goal"
-	row 'bom.goal:1: begins with a byte-order mark' netprof sharing "$S/bom.goal"
-	row '/dev/fd/[0-9]+:1: begins with a byte-order mark' \
+	refused 1 'bom.goal:1: begins with a byte-order mark' netprof sharing "$S/bom.goal"
+	refused 1 '/dev/fd/[0-9]+:1: begins with a byte-order mark' \
 		bash -c 'netprof tolerance <(cat "$1")' - "$S/bom.goal"
-	row '/dev/fd/[0-9]+:1: expected an execution graph .*, got a program' \
+	refused 1 '/dev/fd/[0-9]+:1: expected an execution graph .*, got a program' \
 		bash -c 'netprof tolerance <(cat "$1")' - "$S/bin/netprof"
 	mkfifo "$S/fifo"
-	row 'fifo: a FIFO without a writer' \
+	refused 1 'fifo: a FIFO without a writer' \
 		timeout 60 netprof tolerance "$S/fifo"
-	row 'fifo: a FIFO without a writer' \
+	refused 1 'fifo: a FIFO without a writer' \
 		timeout 60 netprof replay "$S/fifo"
-	row 'fifo: a FIFO, not a regular file' \
+	refused 1 'fifo: a FIFO, not a regular file' \
 		timeout 60 netprof scale "$S/fifo"
-	row 'fifo: a FIFO, not a regular file' \
+	refused 1 'fifo: a FIFO, not a regular file' \
 		env NETPROF_CONF="$S/fifo" netprof list
 	printf '# one\nnosuch fft 3\n' >"$S/predictions"
-	row 'predictions:2: "nosuch": expected a program of .*/real-switch.json' \
+	refused 1 'predictions:2: "nosuch": expected a program of .*/real-switch.json' \
 		netprof accuracy --predictions="$S/predictions" "$ROOT/t/data/real-switch.json"
-	row 'netprof:1: expected an execution graph .*, got a program or library' \
+	refused 1 'netprof:1: expected an execution graph .*, got a program or library' \
 		netprof tolerance "$S/bin/netprof"
-	row 'netprof:1: expected text, got a program or library' \
+	refused 1 'netprof:1: expected text, got a program or library' \
 		netprof sharing "$S/bin/netprof"
-	row 'netprof:1: expected the trace of .*, got a program or library' \
+	refused 1 'netprof:1: expected the trace of .*, got a program or library' \
 		netprof trace "$S/bin/netprof"
-	row 'nonblocking.goal:1: expected a report of mpiP, got an execution graph' \
+	refused 1 'nonblocking.goal:1: expected a report of mpiP, got an execution graph' \
 		netprof scale "$ROOT/t/data/loggps/nonblocking.goal"
-	row 'nonblocking.goal:1: expected JSON, got an execution graph' \
+	refused 1 'nonblocking.goal:1: expected JSON, got an execution graph' \
 		netprof accuracy "$ROOT/t/data/loggps/nonblocking.goal"
-	row 'README:1: expected JSON, got "[^"]*"' netprof qn "$ROOT/t/data/README"
-	row 'README:1: expected JSON, got "[^"]*"' netprof accuracy \
+	refused 1 'README:1: expected JSON, got "[^"]*"' netprof qn "$ROOT/t/data/README"
+	refused 1 'README:1: expected JSON, got "[^"]*"' netprof accuracy \
 		"$ROOT/t/data/README"
-	row 'nonblocking.goal: --collective has no effect, because GOAL' \
+	refused 1 'nonblocking.goal: --collective has no effect, because GOAL' \
 		tolerance --collective=allreduce=ring nonblocking.goal
-	row "$S: a directory, not a regular file" netprof accuracy "$S"
+	refused 1 "$S: a directory, not a regular file" netprof accuracy "$S"
 	# Streams and tags of a generator for NCCL are accepted; parts of ns are not.
 	printf 'num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n%s\n}\n' \
 		'send 8b to 1 tag 1002003004005 cpu 300' \
 		'recv 8b from 0 tag 1002003004005 cpu 3' 'calc 7.5 cpu 300' \
 		>"$S/nccl.goal"
 	printf 'num_ranks 1\nrank 0 {\n\0\n}\n' >"$S/nul.goal"
-	row 'nul.goal:3: rank 0: byte 0x00, expected an operation' \
+	refused 1 'nul.goal:3: rank 0: byte 0x00, expected an operation' \
 		netprof tolerance "$S/nul.goal"
 	# The error is the only line, also where the input gives reason to warn.
 	printf 'SwitchName=s%s Nodes=n[0-1]\n' 0 1 >"$S/twice.conf"
-	row 'nul.goal:3: rank 0: byte 0x00, expected an operation' \
+	refused 1 'nul.goal:3: rank 0: byte 0x00, expected an operation' \
 		netprof tolerance --topology="$S/twice.conf" "$S/nul.goal"
 	printf 'num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 4b from 0 }\n' \
 		>"$S/short.goal"
-	row '2 ranks, 1 on a node, are more than the 1 node of torus:1$' \
+	refused 1 '2 ranks, 1 on a node, are more than the 1 node of torus:1$' \
 		netprof tolerance --topology=torus:1 "$S/short.goal"
-	row 'nosuch: no such file' netprof tolerance "$S/short.goal" nosuch
+	refused 1 'nosuch: no such file' netprof tolerance "$S/short.goal" nosuch
 	# Six ranks, each of which receives before it sends.
 	{
 		echo num_ranks 6
@@ -1112,58 +1079,58 @@ test_failures_are_one_line_with_status_one() {
 				$r $(((r + 5) % 6)) $(((r + 1) % 6))
 		done
 	} >"$S/ring.goal"
-	row 'deadlock: 12 operations wait for each other, each for the next: .*/ring.goal:[0-9]+: .*; and 8 more$' \
+	refused 1 'deadlock: 12 operations wait for each other, each for the next: .*/ring.goal:[0-9]+: .*; and 8 more$' \
 		netprof tolerance "$S/ring.goal"
 	printf 'tasks 2\n0: recv 1\n1: recv 0\n0: send 1\n1: send 0\n' >"$S/stuck.workload"
-	row 'stuck.workload: model [a-z-]+: deadlock after 0 s: task 0 waits to receive from task 1' \
+	refused 1 'stuck.workload: model [a-z-]+: deadlock after 0 s: task 0 waits to receive from task 1' \
 		netprof replay "$S/stuck.workload"
-	row 'bom.goal:1: begins with a byte-order mark' \
+	refused 1 'bom.goal:1: begins with a byte-order mark' \
 		tolerance --noise="$S/bom.goal" recdoub16.goal
-	row 'real-switch.json:1: expected lines of words, got JSON' \
+	refused 1 'real-switch.json:1: expected lines of words, got JSON' \
 		tolerance --noise="$ROOT/t/data/real-switch.json" recdoub16.goal
-	row 'nccl.goal:7: rank 1: "7.5", expected a time in whole ns' \
+	refused 1 'nccl.goal:7: rank 1: "7.5", expected a time in whole ns' \
 		netprof tolerance "$S/nccl.goal"
 	sed -i s/7.5/7/ "$S/nccl.goal"
 	netprof tolerance --serial "$S/nccl.goal" >"$S/out" ||
 		fail "NCCL's streams and tags are refused"
 	jq -c '.program_beside_level[0][0] = -1' "$ROOT/t/data/real-switch.json" \
 		>"$S/minus1.json"
-	row 'program_beside_level\[0\]\[0\]: got -1, expected more than -1,' \
+	refused 1 'program_beside_level\[0\]\[0\]: got -1, expected more than -1,' \
 		netprof accuracy "$S/minus1.json"
 	jq -c '.probes.idle.mean_sec = 0' "$ROOT/t/data/real-switch.json" \
 		>"$S/zeroidle.json"
-	row 'probes.idle.mean_sec: expected more than 0, not 0' \
+	refused 1 'probes.idle.mean_sec: expected more than 0, not 0' \
 		netprof accuracy "$S/zeroidle.json"
-	row '16 ranks, 1 on a node, are more than the 9 nodes of torus:3x3' \
+	refused 1 '16 ranks, 1 on a node, are more than the 9 nodes of torus:3x3' \
 		tolerance --topology=torus:3x3 recdoub16.goal
 	printf 'n0 n1 1e-6\nn1 n2 2e-6\nn0 n2 2e-6\n' >"$S/latencies"
 	echo 'SwitchName=s0 Nodes=n[0-2]' >"$S/topology.conf"
-	row 'topology.conf: no leaf switch: expected what scontrol show topology prints' \
+	refused 1 'topology.conf: no leaf switch: expected what scontrol show topology prints' \
 		netprof topology --latencies="$S/latencies" --slurm="$S/topology.conf"
 	printf 'SwitchName=s%s Level=0 Nodes=n%s\n' 0 '[0-' 1 2 >"$S/cut"
-	row 'cut: leaf switch s0: "n\[0-": expected a list of nodes' \
+	refused 1 'cut: leaf switch s0: "n\[0-": expected a list of nodes' \
 		netprof topology --latencies="$S/latencies" --slurm="$S/cut"
-	row "$ROOT/t: no trace" netprof tolerance "$ROOT/t"
-	row 'SLURM_JOB_NODELIST is not set' env SLURM_JOB_ID=7 netprof calibrate
-	row 'SLURM_JOB_ID=7x: expected a number' env SLURM_JOB_ID=7x \
+	refused 1 "$ROOT/t: no trace" netprof tolerance "$ROOT/t"
+	refused 1 'SLURM_JOB_NODELIST is not set' env SLURM_JOB_ID=7 netprof calibrate
+	refused 1 'SLURM_JOB_ID=7x: expected a number' env SLURM_JOB_ID=7x \
 		SLURM_JOB_NODELIST=n0 SLURM_JOB_NUM_NODES=1 netprof calibrate
-	row 'SLURM_JOB_NUM_NODES=0: expected a number' env SLURM_JOB_ID=7 \
+	refused 1 'SLURM_JOB_NUM_NODES=0: expected a number' env SLURM_JOB_ID=7 \
 		SLURM_JOB_NODELIST=n0 SLURM_JOB_NUM_NODES=0 netprof calibrate
-	row 'not inside an allocation; run: .*netprof loggps' netprof loggps
-	row 'one node: expected two' env SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n0 \
+	refused 1 'not inside an allocation; run: .*netprof loggps' netprof loggps
+	refused 1 'one node: expected two' env SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n0 \
 		SLURM_JOB_NUM_NODES=1 netprof loggps
-	row 'no LogGPS parameters of cluster xpc in .*; salloc .*loggps' \
+	refused 1 'no LogGPS parameters of cluster xpc in .*; salloc .*loggps' \
 		netprof loggps --show --cluster=xpc
-	row 'SLURM_JOB_NUM_NODES is not set' env SLURM_JOB_ID=7 \
+	refused 1 'SLURM_JOB_NUM_NODES is not set' env SLURM_JOB_ID=7 \
 		SLURM_JOB_NODELIST=n0 netprof calibrate
 	# The line about the network precedes results only.
 	a_network
 	run tolerance paper_example.goal
 	contains "the network of a result" "$RC $ERR" \
 		'^0 netprof: using the network parameters measured on cluster hpc on [^ ]*$'
-	row 'nosuch: no such file' netprof tolerance nosuch
-	row 'nul.goal:3: rank 0: byte 0x00' netprof tolerance "$S/nul.goal"
-	row 'README:1: expected JSON' netprof accuracy --traces="$S" "$ROOT/t/data/README"
+	refused 1 'nosuch: no such file' netprof tolerance nosuch
+	refused 1 'nul.goal:3: rank 0: byte 0x00' netprof tolerance "$S/nul.goal"
+	refused 1 'README:1: expected JSON' netprof accuracy --traces="$S" "$ROOT/t/data/README"
 }
 
 # An error in MPI; LogGOPSim takes the size of the send, and says nothing.
@@ -1257,9 +1224,8 @@ test_a_simulation_without_effect_says_that_predictions_are_uncertain() {
 		cp "$S/run" "$f"
 		[ $part = 0.2 ] && part=1.8 || part=0.2
 	done < <(grep -l '"name":"c' "$S/store/users/$MY_UID/fft"/*)
-	run netprof simulate --leaves=1x16 --swf="$ROOT/t/data/queue/small.swf" \
+	run 0 netprof simulate --leaves=1x16 --swf="$ROOT/t/data/queue/small.swf" \
 		--mix=fft:50,unknown:50 --seeds=1 --json
-	equal "exit status" "$RC" 0
 	equal "pairs" "$(jq .uncertain_predictions <<<"$OUT")" 1
 	contains "the verdict" "$(jq -r .verdict <<<"$OUT")" \
 		'changed nothing: .* 1 pair of applications has only an uncertain prediction'
@@ -1309,20 +1275,17 @@ test_the_last_days_of_the_accounting_are_replayed() {
 		exec sed "s/|/\$d/g" '$ROOT/t/data/queue/small.sacct'
 	END
 	chmod 755 "$S/bin/sacct"
-	run netprof simulate --last=30d --leaves=4x4 --cpus-per-node=4 --policy=off --json
-	equal "exit status" "$RC" 0
+	run 0 netprof simulate --last=30d --leaves=4x4 --cpus-per-node=4 --policy=off --json
 	contains "what was asked" "$(cat "$S/asked")" '^-a -X -P -S now-30days --delimiter=.* -o JobID,.* %s$'
 	equal "as from a file" "$(jq -c '.policies' "$S/out")" \
 		"$(cd "$ROOT/t/data/queue" && netprof simulate --sacct=small.sacct --leaves=4x4 \
 			--cpus-per-node=4 --policy=off --json 2>/dev/null | jq -c '.policies')"
 	printf '#!/bin/sh\necho "sacct: error: no database" >&2\nexit 1\n' >"$S/bin/sacct"
-	run netprof simulate --last=12h --leaves=4x4
-	equal "without accounting" "$RC" 1
+	run 1 netprof simulate --last=12h --leaves=4x4
 	contains "without accounting" "$(tail -n 1 <<<"$ERR")" 'sacct failed and printed no jobs'
 	printf '#!/bin/sh\nfor a; do case $a in --delimiter=*) d=${a#*=} ;; esac; done\n%s\nexit 1\n' \
 		'printf "JobID${d}Submit${d}ElapsedRaw${d}NNodes\n1${d}100${d}60${d}1\n"' >"$S/bin/sacct"
-	run netprof simulate --last=12h --leaves=4x4
-	equal "a sacct that fails later" "$RC" 1
+	run 1 netprof simulate --last=12h --leaves=4x4
 	equal "a sacct that fails later" "$ERR" \
 		"netprof: sacct failed before it had printed all jobs; run it by hand to see why"
 }
@@ -1409,9 +1372,8 @@ test_measured_places_are_compared_with_the_topology_of_the_partition() {
 # --rules may name every profile of the store.
 test_a_log_of_sacct_is_replayed_with_the_store() {
 	setup
-	run simulated --sacct=small.sacct --rules=rules --cpus-per-node=4 \
+	run 0 simulated --sacct=small.sacct --rules=rules --cpus-per-node=4 \
 		--events="$S/events"
-	equal "exit status" "$RC" 0
 	contains "a bad line" "$ERR" 'small.sacct:12: job "108" submitted at'
 	grep -q 'Excluded, larger than the cluster: 1 job' "$S/out" ||
 		fail "$(cat "$S/out")"
@@ -1467,9 +1429,8 @@ test_a_replay_chooses_nodes_below_the_lowest_switch() {
 	printf 'SwitchName=%s Level=1 LinkSpeed=1 Nodes=%s Switches=%s\n' a 'n[0-7]' 's[0-1]' \
 		b 'n[8-15]' 's[2-3]' >>"$S/printed.conf"
 	for cluster in --leaves=2x2x4 --topology="$S/"{topology.conf,printed.conf,topology.yaml,flow.yaml,sorted.yaml}; do
-		run netprof simulate --swf="$S/three.swf" "$cluster" --policy=off \
+		run 0 netprof simulate --swf="$S/three.swf" "$cluster" --policy=off \
 			--pairs="$ROOT/t/data/queue/pairs" --events="$S/events"
-		equal "exit status of $cluster" "$RC" 0
 		equal "nodes of the jobs, $cluster" "$(cut -d'|' -f9 "$S/events" | tail -n +2 | tr '\n' ' ')" \
 			"0,1 4,5,6,7 8,9,10,11,12,13 "
 		contains "the switches in the text" "$(cat "$S/out")" 'on 4 leaf switches below [23] others'
@@ -1520,9 +1481,8 @@ test_a_replay_with_fair_share_prefers_users_who_used_less() {
 starts_with_shares() { # SHARES SHARES
 	printf '%s\n' 'Account|User|RawShares|NormShares' 'root|||' ' root|root|1|' \
 		" A||$1|" '  A|a1|1|' '  A|a2|1|' " B||$2|" '  B|b|1|' >"$S/sshare"
-	run netprof simulate --sacct="$S/six" --leaves=1x4 --policy=off --order=fairshare \
+	run 0 netprof simulate --sacct="$S/six" --leaves=1x4 --policy=off --order=fairshare \
 		--shares="$S/sshare" --events="$S/events" --pairs="$ROOT/t/data/queue/pairs"
-	equal "exit status" "$RC" 0
 	tail -n +2 "$S/events" | cut -d'|' -f2 | xargs
 }
 
@@ -1538,42 +1498,38 @@ test_a_replay_with_fair_share_knows_the_shares_of_accounts_and_users() {
 	sed -i '2s/a1|A/c|C/' "$S/six"
 	equal "a user who is not in the tree" "$(starts_with_shares 3 1)" "1 2 5 4 3 6"
 	echo 'Account|User|RawShares' >"$S/sshare"
-	run netprof simulate --sacct="$S/six" --leaves=1x4 --order=fairshare \
+	run 1 netprof simulate --sacct="$S/six" --leaves=1x4 --order=fairshare \
 		--shares="$S/sshare"
-	equal "exit status without accounts" "$RC" 1
 	contains "no accounts" "$(cat "$S/err")" "$S/sshare: no account"
 	printf '%s\n' 'Account|User|RawShares' 'root||' ' A||many' >"$S/sshare"
 	run netprof simulate --sacct="$S/six" --leaves=1x4 --order=fairshare \
 		--shares="$S/sshare"
 	contains "damaged shares" "$(cat "$S/err")" "$S/sshare:3: .*: expected an account"
-	run netprof simulate --sacct="$S/six" --leaves=1x4 --shares="$S/sshare"
-	equal "exit status without fair share" "$RC" 2
+	run 2 netprof simulate --sacct="$S/six" --leaves=1x4 --shares="$S/sshare"
 }
 
 test_bad_input_of_a_replay_is_reported() {
 	setup
 	printf '# a comment\nfft user=a\nhalo host=b\n' >"$S/rules"
-	row 'rules:3: "host": expected user=, account=' simulated \
+	refused 1 'rules:3: "host": expected user=, account=' simulated \
 		--swf=small.swf --pairs=pairs --rules="$S/rules"
 	printf '<html>404</html>\n' >"$S/html"
-	row 'html:1: expected lines of words, got XML or HTML' simulated \
+	refused 1 'html:1: expected lines of words, got XML or HTML' simulated \
 		--swf=small.swf --pairs=pairs --rules="$S/html"
-	row '/nowhere: No such file' simulated --swf=/nowhere
+	refused 1 '/nowhere: No such file' simulated --swf=/nowhere
 	mkfifo "$S/fifo"
-	row 'fifo: a FIFO without a writer' simulated --swf="$S/fifo"
-	row 'zero:1: a NUL character, expected text' simulated --swf=/dev/zero
-	row "$S: a directory, not a regular file" simulated --sacct="$S"
-	row 'state.json:1: expected the columns of sacct .*, got JSON' simulated \
+	refused 1 'fifo: a FIFO without a writer' simulated --swf="$S/fifo"
+	refused 1 'zero:1: a NUL character, expected text' simulated --swf=/dev/zero
+	refused 1 "$S: a directory, not a regular file" simulated --sacct="$S"
+	refused 1 'state.json:1: expected the columns of sacct .*, got JSON' simulated \
 		--sacct="$S/store/placement/state.json"
-	row 'pairs:1: "fft fft 56": expected' simulated --swf=pairs
+	refused 1 'pairs:1: "fft fft 56": expected' simulated --swf=pairs
 	printf 'SwitchName=s0 Nodes=n[0-15]\0,x\n' >"$S/nul.conf"
-	run netprof simulate --swf="$ROOT/t/data/queue/small.swf" \
+	run 0 netprof simulate --swf="$ROOT/t/data/queue/small.swf" \
 		--pairs="$ROOT/t/data/queue/pairs" --topology="$S/nul.conf"
-	equal "exit status of a line with a NUL" "$RC" 0
 	contains "a line with a NUL" "$ERR" 'nul.conf:1: a NUL character: like Slurm, this skips'
 	misuse() { # PATTERN OPTION
-		run simulated --swf=small.swf --pairs=pairs "$2"
-		equal "exit status of $2" "$RC" 2
+		run 2 simulated --swf=small.swf --pairs=pairs "$2"
 		contains "$2" "$(head -n 1 "$S/err")" "$1"
 	}
 	misuse '"fft": expected a name and a weight' --mix=fft
@@ -1590,14 +1546,14 @@ test_bad_input_of_a_replay_is_reported() {
 	misuse 'leaves=4x4x: expected leaves and nodes' --leaves=4x4x
 	misuse 'leaves=0x4: expected leaves and nodes' --leaves=0x4
 	printf 'fft user=a user=b\n' >"$S/rules"
-	row 'rules:1: "user=" is given twice' simulated --swf=small.swf \
+	refused 1 'rules:1: "user=" is given twice' simulated --swf=small.swf \
 		--pairs=pairs --rules="$S/rules"
 	printf ' 1 one 5\n 2 two 5\n' >"$S/bad.swf"
-	row 'bad.swf:1: field 2: "one", expected a number of at least -1 and at most 1099511627776; no job' \
+	refused 1 'bad.swf:1: field 2: "one", expected a number of at least -1 and at most 1099511627776; no job' \
 		simulated --swf="$S/bad.swf"
 	shares() { # PATTERN TEXT
 		printf "$2" >"$S/shares"
-		row "$1" simulated --swf=small.swf --pairs=pairs --order=fairshare \
+		refused 1 "$1" simulated --swf=small.swf --pairs=pairs --order=fairshare \
 			--shares="$S/shares"
 	}
 	shares 'shares:1: no column RawShares' 'Account|User\nroot|\n'
@@ -1605,11 +1561,11 @@ test_bad_input_of_a_replay_is_reported() {
 	shares 'shares:2: "root\|\|many": expected an account' 'Account|User|RawShares\r\nroot||many\r\n'
 	printf 'SwitchName=s0 Nodes=n[0-3]\nSwitchName=a Switches=b\nSwitchName=b Switches=a,s0\n' \
 		>"$S/topology.conf"
-	row 'topology.conf:2: switch a is above itself, or above more than 16 levels of switches$' netprof simulate \
+	refused 1 'topology.conf:2: switch a is above itself, or above more than 16 levels of switches$' netprof simulate \
 		--swf="$ROOT/t/data/queue/small.swf" --topology="$S/topology.conf"
 	topology() { # PATTERN SUFFIX TEXT
 		printf -- "$3" >"$S/topology.$2"
-		row "$1" netprof simulate --swf="$ROOT/t/data/queue/small.swf" \
+		refused 1 "$1" netprof simulate --swf="$ROOT/t/data/queue/small.swf" \
 			--topology="$S/topology.$2"
 	}
 	local s0='SwitchName=s0 Nodes=n[0-3]\n'
@@ -1640,9 +1596,8 @@ test_bad_input_of_a_replay_is_reported() {
 	topology 'conf:2: b0 is defined twice' conf 'BlockName=b0 Nodes=n0\nBlockName=b0 Nodes=n1\n'
 	twice() { # LINE SUFFIX TEXT: nodes on two leaf switches are a warning
 		printf -- "$3" >"$S/topology.$2"
-		run netprof simulate --swf="$ROOT/t/data/queue/small.swf" \
+		run 0 netprof simulate --swf="$ROOT/t/data/queue/small.swf" \
 			--topology="$S/topology.$2"
-		equal "exit status of $1" "$RC" 0
 		equal "the line about it" "$ERR" "netprof: $S/topology.$2: $1"
 	}
 	twice 'node n3 is on leaf switches s0 and s1: the first is used' conf \

@@ -68,8 +68,7 @@ test_check_finds_nothing_in_a_correct_installation() {
 	slurm_here 22.05.8 lua,netprof
 	jq -c 'del(.claims)' "$S/store/placement/state.json" >"$S/state"
 	cp "$S/state" "$S/store/placement/state.json"
-	run netprof check
-	equal "exit status" "$RC" 0
+	run 0 netprof check
 	contains "all" "$OUT" '^0 problems, 0 warnings$'
 	equal "no other lines" "$(grep -cv '^ok  \|^    ' "$S/out")" 1
 	equal "for programs" "$(netprof check --json | jq .problem)" false
@@ -250,8 +249,7 @@ test_check_reports_directories_of_users_made_by_others() {
 	equal "what was made" "$RC $OUT" "0 directories of users: 1 made, 2 existed, 0 failed"
 	equal "whose they are" "$(stat -c '%u %a' "$users"/{20001,30001})" \
 		"$(printf '%s 2750\n' 20001 30001)"
-	run netprof check
-	equal "problems" "$RC" 0
+	run 0 netprof check
 	chmod 700 "$users/20003"
 	finding warning users/ "slurmctld cannot read 1 directory because of the mode, such as $users/20003" \
 		'netprof check --make-users'
@@ -267,16 +265,12 @@ test_directories_of_users_are_made_by_root_only() {
 	[ "$MY_UID" = 0 ] || return 0
 	setup
 	slurm_here 22.05.8 netprof
-	run setpriv --reuid=23456 --regid=23456 --clear-groups \
+	refused 1 'only root can' setpriv --reuid=23456 --regid=23456 --clear-groups \
 		netprof check --make-users 23456
-	equal "as a user" "$RC" 1
-	contains "as a user" "$ERR" 'only root can'
 	run netprof check --make-users no-such-user
 	equal "of nobody" "$RC $ERR" "1 netprof: no-such-user: no such user"
-	run netprof check --make-users --json
-	equal "wrong use" "$RC" 2
-	run netprof check --make-users # for all users that the system lists
-	equal "of all" "$RC" 0
+	run 2 netprof check --make-users --json
+	run 0 netprof check --make-users # for all users that the system lists
 	contains "of all" "$OUT" '^directories of users: [0-9]+ made, [0-9]+ existed, 0 failed$'
 }
 
@@ -287,10 +281,8 @@ test_a_new_store_passes_check() {
 	sed -i 's/^SlurmUser.*/SlurmUser = nobody(65534)/' "$S/slurm/config"
 	sed -i "s|^Store=.*|Store=$S/new|" "$S/conf"
 	unset NETPROF_STORE
-	run setpriv --reuid=23456 --regid=23456 --clear-groups \
+	refused 1 'only root can' setpriv --reuid=23456 --regid=23456 --clear-groups \
 		netprof check --make-store
-	equal "as a user" "$RC" 1
-	contains "as a user" "$ERR" 'only root can'
 	run netprof check --make-store
 	equal "what is made" "$RC $OUT" "0 made $S/new
 made $S/new/users
@@ -310,12 +302,9 @@ nobody 65534 755"
 	run netprof check --make-store
 	equal "only what is missing" "$RC $OUT $(stat -c %a "$S/new/published")" \
 		"0 made $S/new/users 700"
-	run netprof check --make-store now
-	equal "wrong use" "$RC" 2
+	run 2 netprof check --make-store now
 	chmod 777 "$S/new"
-	run netprof check --make-store
-	equal "where others can write" "$RC" 1
-	contains "why" "$ERR" "mode 777; it must belong to root and nobody else"
+	refused 1 "mode 777; it must belong to root and nobody else" netprof check --make-store
 	sed -i "s|^Store=.*|Store=$S/no/where|" "$S/conf"
 	run netprof check --make-store
 	equal "where nothing is" "$RC $ERR" \
@@ -533,15 +522,12 @@ test_versions_of_plugins_alone_are_compared() {
 	run netprof check --versions "$S"/plugins/[js]*.so
 	equal "where they fit" "$RC $OUT$ERR" "0 "
 	plugin job_submit_netprof job_submit/netprof $((16#180508))
-	run netprof check --versions "$S"/plugins/[js]*.so
-	equal "where one does not" "$RC" 1
+	run 1 netprof check --versions "$S"/plugins/[js]*.so
 	equal "lines" "$(grep -c '^problem' "$S/out")" 1
 	contains "which" "$OUT" 'job_submit_netprof.so: was built for Slurm 24.05.8'
-	run netprof check --versions
-	equal "what is installed" "$RC" 1
+	run 1 netprof check --versions
 	contains "in sbatch" "$OUT" 'spank_netprof.so: was built for Slurm 22.05.8: works in sbatch'
-	run netprof check --versions /dev/zero
-	equal "no plugin" "$RC" 1
+	run 1 netprof check --versions /dev/zero
 }
 
 # The steps' output and the calibration are given.
@@ -586,8 +572,7 @@ test_release_starts_its_program() {
 	slurm_here 22.05.8 netprof
 	equal "with its options" "$(netprof release --dry-run)" --dry-run
 	rm "$S/libexec/netprof-release"
-	run netprof release
-	equal "exit status" "$RC" 1
+	run 1 netprof release
 	equal "error" "$ERR" "netprof: $S/libexec/netprof-release does not exist: install the plugins for this release of Slurm, or correct LibexecDir in netprof.conf"
 }
 

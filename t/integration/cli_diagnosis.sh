@@ -695,8 +695,8 @@ test_sacct_without_submit_lines_is_queried_again_without_them() {
 		"Compared 18 of 18 completed runs of alice's fft on 2 nodes"
 	equal "once" "$(grep -c SubmitLine "$S/asked")" 1
 	sed -i '3s/.*/exit 1/' "$S/bin/sacct"
-	run netprof explain --metrics-url=none 125
-	contains "it always fails" "$RC $ERR" '^1 .*job 125 was not found: .*accounting .sacct failed; run it by hand to see why'
+	refused 1 'job 125 was not found: .*accounting .sacct failed; run it by hand to see why' \
+		netprof explain --metrics-url=none 125
 }
 
 # scontrol cuts lines at SLURM_TOPO_LEN, which the user may have set.
@@ -768,8 +768,7 @@ test_blame_needs_the_right_to_see_the_jobs_of_others() {
 	refuses "private" 'are private .PrivateData.' 12345
 	cp "$H/accounting.txt" "$S"
 	refuses "in a file" 'are private .PrivateData.' 12345 --accounting="$S/accounting.txt"
-	run as_user 12345 report --blame -o "$S/page.html"
-	contains "in a report" "$RC $ERR" '^1 .*which are private'
+	refused 1 'which are private' as_user 12345 report --blame -o "$S/page.html"
 	chown 12345 "$S/accounting.txt"
 	equal "its owner" "$(as_user 12345 blame --json --accounting="$S/accounting.txt" | jq .jobs)" 41
 	equal "root" "$(netprof blame --json | jq .jobs)" 41
@@ -840,44 +839,37 @@ test_bad_input_is_reported_in_one_line() {
 	sed 's/1764000000/yesterday/' "$H/accounting.txt" >"$S/date"
 	: >"$S/empty"
 	for bad in few html date empty none; do
-		run netprof explain --accounting="$S/$bad" 101
-		equal "$bad" "$RC" 1
+		run 1 netprof explain --accounting="$S/$bad" 101
 		equal "$bad: lines" "$(wc -l <<<"$ERR")" 1
 		contains "$bad" "$ERR" "$S/$bad"
 	done
-	run netprof explain --accounting="$H/accounting.txt" --topology="$S/html" 101
-	equal "no topology" "$RC" 1
-	contains "no topology" "$ERR" 'expected what scontrol show topology prints'
+	refused 1 'expected what scontrol show topology prints' \
+		netprof explain --accounting="$H/accounting.txt" --topology="$S/html" 101
 	printf '%s\n' '# one' '---' '- topology: tree' >"$S/topology.yaml"
 	run netprof explain --accounting="$H/accounting.txt" --topology="$S/topology.yaml" 101
 	equal "YAML" "$RC $ERR" "1 netprof: $S/topology.yaml: a topology.yaml: no leaf switch:\
  expected what scontrol show topology prints"
 	echo 'SwitchName=s0 Nodes=n[0-3]' >"$S/topology.conf"
-	run netprof blame --accounting="$H/accounting.txt" --topology="$S/topology.conf"
-	contains "a topology.conf" "$RC $ERR" "^1 .*topology.conf: a topology.conf: no leaf switch"
+	refused 1 "topology.conf: a topology.conf: no leaf switch" \
+		netprof blame --accounting="$H/accounting.txt" --topology="$S/topology.conf"
 	sed 's/n\[4-7\]/m[4-7]/; s/n\[0-3\]/n0/' "$H/topology.txt" >"$S/partly"
 	run netprof blame --accounting="$H/accounting.txt" --topology="$S/partly"
 	contains "nodes that it does not have" "$OUT" '^Missing +5 nodes of these jobs are on no'
 	sed 's/n\[/m[/' "$H/topology.txt" >"$S/other"
 	run netprof explain --since=3650d --accounting="$H/accounting.txt" --topology="$S/other" 105
 	contains "none of its nodes" "$OUT" '^Neighbours +not known: the topology has none'
-	run netprof explain --accounting="$H/accounting.txt" 99999
-	equal "no such job" "$RC" 1
-	contains "no such job" "$ERR" 'job 99999 is not in .*accounting.txt'
-	run netprof explain --metrics-url=mon:9090 101
-	equal "no address" "$RC" 2
-	run netprof explain --since=never 101
-	equal "no time" "$RC" 2
+	refused 1 'job 99999 is not in .*accounting.txt' \
+		netprof explain --accounting="$H/accounting.txt" 99999
+	run 2 netprof explain --metrics-url=mon:9090 101
+	run 2 netprof explain --since=never 101
 	echo 'SwitchName=s0 Level=0 Nodes=n[0-' >"$S/cut"
-	run netprof explain --accounting="$H/accounting.txt" --topology="$S/cut" 101
-	contains "a topology that is cut" "$RC $ERR" "^1 .*$S/cut: leaf switch s0: \"n\[0-\": expected a list of nodes"
-	run netprof blame --topology="$H/topology.txt"
-	equal "topology alone" "$RC" 2
+	refused 1 "$S/cut: leaf switch s0: \"n\[0-\": expected a list of nodes" \
+		netprof explain --accounting="$H/accounting.txt" --topology="$S/cut" 101
+	run 2 netprof blame --topology="$H/topology.txt"
 	run netprof blame --since=93d
 	equal "too far back" "$RC $(head -n 1 "$S/err")" "2 netprof: the jobs of 93 days are too many\
  to ask slurmdbd for at once: --since is at most 92d"
-	run netprof report --blame --since=93d -o "$S/page.html"
-	contains "too far back for a report" "$RC $ERR" '^2 .*--since is at most 92d'
+	refused 2 '^netprof: .*--since is at most 92d' netprof report --blame --since=93d -o "$S/page.html"
 }
 
 # JOB SECONDS VERDICT [CAUSE BLAMED COST]: an answer for t/validate.d/blind.py.

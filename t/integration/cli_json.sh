@@ -145,9 +145,7 @@ test_rows_are_selected_and_sorted_as_in_sacct() {
 		--format=Victim,CoRunner,Slowdown -n fft halo lammps | head -n 1)" \
 		"$(netprof matrix --csv fft halo lammps | tail -n +2 |
 			sort -t, -k4gr | head -n 1 | cut -d, -f1,2,4)"
-	run netprof list --sort=Ownr
-	equal "exit status of no such field" "$RC" 2
-	contains "a field that does not exist" "$ERR" 'did you mean Owner'
+	refused 2 'did you mean Owner' netprof list --sort=Ownr
 }
 
 # Text, JSON and --parsable agree about the same pair, and so do all

@@ -106,14 +106,11 @@ test_a_missing_decision_is_reported() {
 	equal "status" "$RC $OUT" "1 "
 	contains "off" "$ERR" '^netprof: placement is off'
 	echo Placement=enforce >"$S/conf"
-	run env NETPROF_CONF="$S/conf" netprof status
-	equal "status" "$RC" 1
-	contains "asked for" "$ERR" 'placement has never written there; to find the reason, run netprof check'
-	run netprof explain 4010
-	equal "explain" "$RC" 1
-	contains "explain" "$ERR" '^netprof: job 4010 was not found: it is not in the last decision of placement \(there is none\)'
-	run netprof explain 4000
-	equal "a record is enough" "$RC" 0
+	refused 1 'placement has never written there; to find the reason, run netprof check' \
+		env NETPROF_CONF="$S/conf" netprof status
+	refused 1 '^netprof: job 4010 was not found: it is not in the last decision of placement \(there is none\)' \
+		netprof explain 4010
+	run 0 netprof explain 4000
 	contains "a record is enough" "$OUT" 'placement has no'
 	contains "a record is enough" "$OUT" 'neighbours is not known'
 }
@@ -125,8 +122,7 @@ test_damaged_state_is_reported_in_one_line() {
 	equal "status" "$RC $OUT" "1 "
 	equal "lines" "$(wc -l <"$S/err")" 1
 	contains "status" "$ERR" "^netprof: $S/store/placement/state.json:8: damaged "
-	run netprof explain 4000
-	equal "what ended is known" "$RC" 0
+	run 0 netprof explain 4000
 	contains "what is wrong" "$ERR" "^netprof: $S/store/placement/state.json:8: damaged "
 	run netprof explain 77
 	equal "explain of a job that is not known" "$RC $OUT $(wc -l <"$S/err")" "1  1"
@@ -146,8 +142,7 @@ test_for_an_unknown_job_the_searched_places_are_named() {
 	contains "error" "$ERR" "^netprof: job 77 was not found: it is not in the last decision of placement \(2 s ago\), .* records of $ME, "
 	run netprof explain 4011
 	equal "an array" "$ERR" "netprof: job 4011 is an array; ask for one of its tasks: 4011_3"
-	run netprof explain 4011_4
-	equal "another task" "$RC" 1
+	run 1 netprof explain 4011_4
 	jq -c '.jobs[5].task = 4294967295' "$S/store/placement/state.json" >"$S/rest"
 	mv "$S/rest" "$S/store/placement/state.json"
 	run netprof explain 4011_4
@@ -176,9 +171,8 @@ test_a_users_records_are_private_and_decisions_are_not() {
 	contains "neighbours" "$OUT" '^3991 +NPmpi'
 	contains "the record" "$OUT" '^Measured +no; to learn'
 	chmod 640 "$S"/store/placement/*
-	run setpriv --reuid=12345 --regid=12345 --clear-groups netprof status
-	equal "where jobs are private" "$RC" 1
-	contains "where jobs are private" "$ERR" 'state.json: Permission denied'
+	refused 1 'state.json: Permission denied' \
+		setpriv --reuid=12345 --regid=12345 --clear-groups netprof status
 	chown 12345 "$S/store/placement/state.json"
 	run netprof status
 	contains "a foreign owner" "$ERR" 'owned by uid 12345.*not trusted'

@@ -75,12 +75,7 @@ test_parsable_lines_have_all_fields() {
 test_wrong_use_and_bad_files_are_told() {
 	local i
 	setup
-	row() { # STATUS PATTERN ARGS...
-		run netprof replay "${@:3}"
-		equal "exit status of ${*:3}" "$RC" "$1"
-		equal "output of ${*:3}" "$OUT" ""
-		contains "${*:3}" "$ERR" "$2"
-	}
+	row() { refused "$1" "$2" netprof replay "${@:3}"; } # STATUS PATTERN ARGS...
 	row 2 'replay needs a program: a file or a directory of traces'
 	row 2 'no such option' --frob "$RING"
 	row 2 'needs an argument' --model

@@ -94,8 +94,7 @@ test_a_model_that_has_no_answer_says_so() {
 			echo "t$i-$k: $i -> $k"
 		done
 	done >"$S/a.scheme"
-	run netprof sharing --model=myrinet,maxmin "$S/a.scheme"
-	equal "exit status" "$RC" 0
+	run 0 netprof sharing --model=myrinet,maxmin "$S/a.scheme"
 	contains "the other model" "$OUT" '^t0-24 .* - +24.000$'
 	contains "why" "$(tr -s '\n ' '  ' <"$S/out")" \
 		' model myrinet: 576 communications from 24 nodes to 24 that all depend'
@@ -104,12 +103,7 @@ test_a_model_that_has_no_answer_says_so() {
 test_wrong_use_and_bad_files_are_told() {
 	local row
 	setup
-	row() { # STATUS PATTERN ARGS...
-		run netprof sharing "${@:3}"
-		equal "exit status of ${*:3}" "$RC" "$1"
-		equal "output of ${*:3}" "$OUT" ""
-		contains "${*:3}" "$ERR" "$2"
-	}
+	row() { refused "$1" "$2" netprof sharing "${@:3}"; } # STATUS PATTERN ARGS...
 	row 2 'expected a file with schemes'
 	row 2 'no such option' --frob "$VIENNE"
 	row 2 'needs an argument' --model
@@ -177,19 +171,13 @@ test_transfers_are_drawn_over_time() {
 	equal "distinct names in the table" "$(netprof sharing --model=none \
 		"$S/a.scheme" | sed -n '/^Penalty/,/^$/p' | awk 'NR > 1 && NF { print $1 }' |
 		sort -u | wc -l)" 36
-	run netprof sharing --plot=x.gif "$VIENNE"
-	equal "exit status of an ending" "$RC" 2
-	contains "an ending" "$ERR" 'ends in .svg, .png or .pdf$'
+	refused 2 'ends in .svg, .png or .pdf$' netprof sharing --plot=x.gif "$VIENNE"
 }
 
 test_the_measuring_program_says_what_it_needs() {
 	local program=$(dirname "$NETPROF")/netprof-sharing
 	setup
-	row() { # STATUS PATTERN ARGS...
-		run "$program" "${@:3}"
-		equal "exit status of ${*:3}" "$RC" "$1"
-		contains "${*:3}" "$ERR" "$2"
-	}
+	row() { refused "$1" "$2" "$program" "${@:3}"; } # STATUS PATTERN ARGS...
 	row 2 'expected a file with schemes'
 	row 2 '"--frob": unknown option' --frob x
 	row 2 '--repeats "1": expected a whole number' --repeats=1 x
