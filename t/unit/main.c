@@ -85,6 +85,25 @@ const char *t_tmpdir(void)
 	return tmpdir;
 }
 
+char *t_text(const char *fmt, ...)
+{
+	static _Thread_local char texts[16][4096];
+	static _Thread_local unsigned next;
+	char *text = texts[next++ % NP_ARRAY_SIZE(texts)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vsnprintf(text, sizeof(texts[0]), fmt, ap) >= (int)sizeof(texts[0]))
+		abort(); /* not what the test says */
+	va_end(ap);
+	return text;
+}
+
+char *t_path(const char *name)
+{
+	return t_text("%s/%s", t_tmpdir(), name);
+}
+
 const char *t_write(const char *name, const void *data, size_t len)
 {
 	static char path[4096];

@@ -60,8 +60,14 @@ void t_register(struct t_test *test);
 /* Relative closeness; both near 0 counts as close. */
 int t_close(double got, double want, double rel);
 
+/* Formatted text, until the 16th next call of this thread. */
+char *t_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* A fresh directory under $TMPDIR, removed with all it holds at exit. */
 const char *t_tmpdir(void);
+
+/* The path of a file in that directory, as t_text(). */
+char *t_path(const char *name);
 
 /*
  * Write a file, in that directory unless the name is an absolute path. Returns

@@ -6,8 +6,6 @@
 #include "t.h"
 #include "np_trace_write.h"
 
-static char path[512];
-
 const char *some_trace_dir(void)
 {
 	static char dir[320];
@@ -46,12 +44,10 @@ const char *some_trace(const char *dir, uint32_t rank, uint32_t size,
 	for (size_t i = 0; i < n; i++)
 		put(&o, &r[i]);
 	np_trace_out_close(&o);
-	snprintf(path, sizeof(path), "%s/rank.%u", dir, rank);
-	return path;
+	return t_text("%s/rank.%u", dir, rank);
 }
 
 const char *some_lines(const char *dir, const char *name, const char *text)
 {
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return t_write_text(path, text);
+	return t_write_text(t_text("%s/%s", dir, name), text);
 }

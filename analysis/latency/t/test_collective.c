@@ -158,7 +158,6 @@ static bool has_root(enum np_collective c)
 
 T_TEST("every algorithm takes all data where they belong, 1 to 33 ranks")
 {
-	char name[96];
 	uint64_t sent;
 
 	for (int c = 0; c < NP_N_COLLECTIVES; c++)
@@ -168,10 +167,8 @@ T_TEST("every algorithm takes all data where they belong, 1 to 33 ranks")
 
 				if (!np_algorithm_does(a, c))
 					continue;
-				snprintf(name, sizeof(name),
-					 "%s, algorithm %d, %u ranks",
-					 np_collective_name(c), a, n);
-				T_ROW(name,
+				T_ROW(t_text("%s, algorithm %d, %u ranks",
+					     np_collective_name(c), a, n),
 				      works(c, a, n, root,
 					    c == NP_BARRIER ? 0 : 1001, &sent));
 			}

@@ -197,14 +197,12 @@ T_TEST("intervals have the promised coverage")
 {
 	struct truth t = { 20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 0, 0.01 };
 	double want = t.o_recv * (1 + 0.01 * 0.67449);
-	char name[24];
 	int held = 0;
 
 	for (int i = 0; i < 400; i++) {
 		struct np_loggps_fit f;
 
-		snprintf(name, sizeof(name), "interval %d", i);
-		measure(&t, 20, name);
+		measure(&t, 20, t_text("interval %d", i));
 		if (!np_loggps_fit(sample, n_samples, &f, NULL))
 			held += f.o_recv.low <= want && want <= f.o_recv.high;
 	}

@@ -96,10 +96,10 @@ T_TEST("the program is found in its command")
 {
 	T_EACH(r, commands) {
 		struct np_mpip m = { .n_tasks = 0 };
-		char text[4096];
+		const char *text = t_text("@ mpiP\n@ Command : %s \n%s",
+					  r->command,
+					  TASKS TIMES ROWS SUM SENT COUNTS END);
 
-		snprintf(text, sizeof(text), "@ mpiP\n@ Command : %s \n%s",
-			 r->command, TASKS TIMES ROWS SUM SENT COUNTS END);
 		T_CHECK(!np_mpip_parse(text, strlen(text), r->report, &m,
 				       NULL));
 		T_ROW(r->name, !strcmp(m.program, r->program));

@@ -222,10 +222,9 @@ T_TEST("what is no number is refused in every field")
 		for (size_t k = 0; k < NP_ARRAY_SIZE(values); k++) {
 			struct np_err err = NP_ERR_INIT;
 			struct np_network n;
-			char text[512], row[128];
+			const char *row = t_text("%s: %s", r->key, values[k]);
+			const char *text = t_text(r->text, values[k]);
 
-			snprintf(row, sizeof(row), "%s: %s", r->key, values[k]);
-			snprintf(text, sizeof(text), r->text, values[k]);
 			T_ROW(row, np_network_parse(text, strlen(text), "f", &n,
 						    &err) == -EINVAL);
 			T_ROW(row,

@@ -87,13 +87,11 @@ T_TEST("unsupported networks are rejected with an alternative")
 	T_EACH(r, methods) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_qn_solution s;
-		char does_not[64];
 
-		snprintf(does_not, sizeof(does_not), "station: %s does not",
-			 r->name);
 		T_ROW(r->name,
 		      r->solve(&t.net, &t_any_cost, &s, &err) == -ENOTSUP);
-		T_ROW(r->name, strstr(err.text, does_not) &&
+		T_ROW(r->name, strstr(err.text, t_text("station: %s does not",
+						       r->name)) &&
 				       strstr(err.text, "convolution does"));
 	}
 }

@@ -205,7 +205,6 @@ T_TEST("only regular files of sane size are read")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_scheme_set set;
-	char path[512];
 
 	T_CHECK(np_scheme_read("/nonexistent", &set, &err) == -ENOENT);
 	T_CHECK(strstr(err.text, "/nonexistent: No such file"));
@@ -213,11 +212,9 @@ T_TEST("only regular files of sane size are read")
 	T_CHECK(strstr(err.text, "/dev/zero: not a regular file"));
 	t_sh(t_tmpdir(), "echo 'x: a -> b' >one.scheme");
 	t_sh(t_tmpdir(), "head -c 1048577 /dev/zero >large.scheme");
-	snprintf(path, sizeof(path), "%s/large.scheme", t_tmpdir());
-	T_CHECK(np_scheme_read(path, &set, &err) == -EFBIG);
+	T_CHECK(np_scheme_read(t_path("large.scheme"), &set, &err) == -EFBIG);
 	T_CHECK(strstr(err.text, "1048577 bytes, expected at most 1048576"));
-	snprintf(path, sizeof(path), "%s/one.scheme", t_tmpdir());
-	T_CHECK(!np_scheme_read(path, &set, &err));
+	T_CHECK(!np_scheme_read(t_path("one.scheme"), &set, &err));
 	T_CHECK(set.n == 1 && !strcmp(set.scheme[0].name, "one.scheme"));
 	np_scheme_free(&set);
 }

@@ -178,13 +178,11 @@ T_TEST("only regular files are read")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_replay_app *a;
-	char path[512];
 
 	T_CHECK(np_workload_read("/dev/zero", &a, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "/dev/zero: not a regular file"));
 	t_sh(t_tmpdir(), "printf 'tasks 2\\nall: compute 1s\\n' >w.workload");
-	snprintf(path, sizeof(path), "%s/w.workload", t_tmpdir());
-	T_CHECK(!np_workload_read(path, &a, &err));
+	T_CHECK(!np_workload_read(t_path("w.workload"), &a, &err));
 	T_CHECK(a->n_tasks == 2 && a->n_ops == 2);
 	T_CHECK(a->op[1].task == 1);
 	np_replay_app_free(a);

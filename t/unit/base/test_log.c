@@ -6,11 +6,7 @@
 
 static const char *own_dir(const char *name)
 {
-	static char path[700];
-
-	snprintf(path, sizeof(path), "%s/users/%u%s", t_store_dir, geteuid(),
-		 name);
-	return path;
+	return t_text("%s/users/%u%s", t_store_dir, geteuid(), name);
 }
 
 static void make_users(void)

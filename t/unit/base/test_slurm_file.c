@@ -35,12 +35,9 @@ static int take(void *arg, const struct np_slurm_line *line, struct np_err *err)
 
 static int read_file(const char *name, unsigned *number, struct np_err *err)
 {
-	char path[512];
-
 	got[0] = cluster[0] = '\0';
 	*number = 0;
-	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
-	return np_slurm_file(path, cluster, take, number, err);
+	return np_slurm_file(t_path(name), cluster, take, number, err);
 }
 
 /* Each as slurmctld 22.05 takes it. */
@@ -239,12 +236,10 @@ T_TEST("files that include each other come to an end")
 	unsigned number;
 
 	for (int i = 0; i < 12; i++) {
-		char name[16], text[64];
+		const char *text =
+			t_text("Include f%d\nInclude f%d\n", i + 1, i + 1);
 
-		snprintf(name, sizeof(name), "f%d", i);
-		snprintf(text, sizeof(text), "Include f%d\nInclude f%d\n",
-			 i + 1, i + 1);
-		t_write(name, text, strlen(text));
+		t_write(t_text("f%d", i), text, strlen(text));
 	}
 	t_write("f12", "a=1\n", 4);
 	T_CHECK(read_file("f0", &number, &err) == -EINVAL);

@@ -62,7 +62,6 @@ static const struct {
 T_TEST("a calibration is read once for all profiles of its fabric")
 {
 	struct cli_store store = { .store = t_store_fresh() };
-	char name[32], cmd[1200];
 
 	calibrate(&store, "hpc", "r0", "tcp/eth0", 1);
 	calibrate(&store, "hpc", "r1", "tcp/eth1", 2);
@@ -72,13 +71,11 @@ T_TEST("a calibration is read once for all profiles of its fabric")
 			T_ROW(r->name, day_of(&store, r->app, r->cluster,
 					      r->rail, r->transport) == r->day);
 		/* The second time the files are not there. */
-		snprintf(cmd, sizeof(cmd), "rm -rf '%s/fabric'", t_store_dir);
-		T_CHECK(system(cmd) == 0);
+		t_sh(t_store_dir, "rm -rf fabric");
 	}
-	for (int i = 0; i < CLI_CALIBRATIONS; i++) {
-		snprintf(name, sizeof(name), "cluster%d", i);
-		T_CHECK(day_of(&store, "fft", name, NULL, "tcp/eth0") == -1);
-	}
+	for (int i = 0; i < CLI_CALIBRATIONS; i++)
+		T_CHECK(day_of(&store, "fft", t_text("cluster%d", i), NULL,
+			       "tcp/eth0") == -1);
 	T_ROW("only so many are remembered",
 	      day_of(&store, "fft", "hpc", "r0", "tcp/eth0") == -1);
 	cli_store_close(&store);
@@ -100,19 +97,17 @@ T_TEST("idle runs are read once for all profiles of a user")
 	struct cli_store store = { .store = t_store_fresh() };
 	struct np_run_summary profile;
 	struct np_runs runs;
-	char cmd[1200];
 
 	save_run(&store, NP_IDLE_APP, 1);
 	save_run(&store, "lmp", 2);
 	T_CHECK(!cli_runs_load(&store, NP_STORE_USER, geteuid(), "lmp", &runs,
 			       NULL));
-	snprintf(cmd, sizeof(cmd), "rm -r '%s/users/%u/idle'", t_store_dir,
-		 geteuid());
 	for (int i = 0; i < 2; i++) {
 		cli_profile_make(&store, &runs, NULL, &profile);
 		T_CHECK(profile.idle.n_runs == 1);
 		np_run_summary_free(&profile);
-		T_CHECK(i || system(cmd) == 0);
+		T_CHECK(i || system(t_text("rm -r '%s/users/%u/idle'",
+					   t_store_dir, geteuid())) == 0);
 	}
 	np_runs_free(&runs);
 	cli_store_close(&store);

@@ -36,18 +36,16 @@ static const char *list_of(const char *nodes)
 T_TEST("victims, co-runners and controls have their places")
 {
 	T_EACH(r, places) {
-		char text[256], program[64], *save = NULL;
+		char text[256], *save = NULL;
 		struct np_cal_node node[MAX_NODES];
 		struct np_pairs s = { .n_runs = 0 };
 		struct cli_program_list l;
 		struct np_err err;
 		size_t n = 0;
 
-		snprintf(program, sizeof(program),
-			 "program p\nnodes %u\n"
-			 "run x\n",
-			 r->want);
-		make_list(&l, program);
+		make_list(&l, t_text("program p\nnodes %u\n"
+				     "run x\n",
+				     r->want));
 		snprintf(text, sizeof(text), "%s", r->nodes);
 		for (char *w = strtok_r(text, " ", &save); w;
 		     w = strtok_r(NULL, " ", &save)) {

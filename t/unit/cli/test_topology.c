@@ -18,21 +18,15 @@ static void print(const struct cli_places *p, char *buf)
 /* The file as that of a node, alone in a directory. */
 static int by_lldp(const char *path, struct cli_places *p, struct np_err *err)
 {
-	char dir[512];
-
-	snprintf(dir, sizeof(dir), "%s/lldp.d", t_tmpdir());
 	t_sh(t_tmpdir(), "mkdir -p lldp.d; cp %s lldp.d/n0.json", path);
-	return cli_places_lldp(dir, p, err);
+	return cli_places_lldp(t_path("lldp.d"), p, err);
 }
 
 /* As a file manager names a copy. */
 static int by_copy(const char *path, struct cli_places *p, struct np_err *err)
 {
-	char dir[512];
-
-	snprintf(dir, sizeof(dir), "%s/copy.d", t_tmpdir());
 	t_sh(t_tmpdir(), "mkdir -p copy.d; cp %s 'copy.d/n 0.json'", path);
-	return cli_places_lldp(dir, p, err);
+	return cli_places_lldp(t_path("copy.d"), p, err);
 }
 
 static const struct {

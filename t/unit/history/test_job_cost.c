@@ -182,7 +182,7 @@ static char *many_jobs(int n_slowed, int often)
 {
 	struct np_rng *rng = np_rng_new(5, "many");
 	int neighbour[APP_RUNS], id = 1;
-	char *text = NULL, name[32], nodes[32];
+	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
@@ -198,17 +198,15 @@ static char *many_jobs(int n_slowed, int often)
 				sec *= 1.33;
 			if (!neighbour[i] && a < n_slowed)
 				sec *= 1.3;
-			snprintf(name, sizeof(name), "app%d", a);
-			snprintf(nodes, sizeof(nodes), "n[%d-%d]", 4 * a,
-				 4 * a + 1);
-			put_job(f, id++, "a", name, nodes, at, at + (int)sec);
-			snprintf(name, sizeof(name), "near%d-%d", a,
-				 neighbour[i]);
-			snprintf(nodes, sizeof(nodes), "n[%d-%d]", 4 * a + 2,
-				 4 * a + 3);
+			put_job(f, id++, "a", t_text("app%d", a),
+				t_text("n[%d-%d]", 4 * a, 4 * a + 1), at,
+				at + (int)sec);
 			if (neighbour[i] >= 0)
-				put_job(f, id++, "b", name, nodes, at,
-					at + (int)sec);
+				put_job(f, id++, "b",
+					t_text("near%d-%d", a, neighbour[i]),
+					t_text("n[%d-%d]", 4 * a + 2,
+					       4 * a + 3),
+					at, at + (int)sec);
 			at += (int)sec + 1;
 		}
 	}

@@ -32,9 +32,6 @@ static void add_rail(struct world *w, uint64_t *seed)
 /* The world of one rail; jobs that do not load it are of unknown kind. */
 static void project(const struct world *w, int rail, struct world *to)
 {
-	char name[8];
-
-	snprintf(name, sizeof(name), "r%d", rail);
 	*to = *w;
 	to->n_switches = 0;
 	for (size_t i = 0; rail && i < w->n_switches; i++)
@@ -46,7 +43,7 @@ static void project(const struct world *w, int rail, struct world *to)
 		int32_t app = w->job[i].in.profile;
 
 		if (app >= 0 && *w->app_rails[app] &&
-		    strcmp(w->app_rails[app], name))
+		    strcmp(w->app_rails[app], t_text("r%d", rail)))
 			to->job[i].in.profile = NP_PROFILE_UNKNOWN;
 	}
 }

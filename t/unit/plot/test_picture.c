@@ -79,15 +79,14 @@ T_TEST("SVG is well formed, with its texts and without NaN")
 	static const char *const has_not[] = { "nan", "inf", "-0 ", "\"-0\"" };
 	struct np_figure *f = some_figure();
 	double width, height;
-	char size[64], *text;
+	char *text;
 
 	np_plot_size(f, &width, &height);
-	snprintf(size, sizeof(size), "viewBox=\"0 0 %.0f %.0f\"", width,
-		 height);
 	text = some_svg(f);
 	T_CHECK(text);
 	T_CHECK(is_well_formed(text));
-	T_CHECK(strstr(text, size));
+	T_CHECK(strstr(text,
+		       t_text("viewBox=\"0 0 %.0f %.0f\"", width, height)));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(has); i++)
 		T_ROW(has[i], strstr(text, has[i]));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(has_not); i++)

@@ -41,10 +41,10 @@ static struct {
 
 static void add_file(const char *path, const char *value)
 {
-	char full[1024], *slash;
+	char *slash;
 	FILE *f;
+	const char *full = t_text("%s/%s", machine.root, path);
 
-	snprintf(full, sizeof(full), "%s/%s", machine.root, path);
 	for (slash = strchr(full + strlen(machine.root) + 1, '/'); slash;
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
@@ -65,14 +65,13 @@ static void add_file(const char *path, const char *value)
 
 static void build(const char *name)
 {
-	char path[512], line[512];
+	char line[512];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/sysfs/%s.txt", T_DATA_DIR, name);
 	snprintf(machine.root, sizeof(machine.root), "%s/%s", t_tmpdir(), name);
 	mkdir(machine.root, 0755);
 	machine.n = 0;
-	f = fopen(path, "r");
+	f = fopen(t_text("%s/sysfs/%s.txt", T_DATA_DIR, name), "r");
 	T_CHECK(f != NULL);
 	while (f && fgets(line, sizeof(line), f)) {
 		char *value;
@@ -96,15 +95,15 @@ static bool driver(const char *dev,
 		   void (*each)(const char *name, uint64_t n, void *arg),
 		   void *arg)
 {
-	char command[1024], name[128];
+	char name[128];
 	unsigned long long n;
 	FILE *f;
 
-	snprintf(command, sizeof(command),
-		 "cd %s/ethtool/%s 2>/dev/null && for f in *; do echo \"$f "
-		 "$(cat $f)\"; done",
-		 machine.root, dev);
-	f = popen(command, "r");
+	f = popen(
+		t_text("cd %s/ethtool/%s 2>/dev/null && for f in *; do echo \"$f "
+		       "$(cat $f)\"; done",
+		       machine.root, dev),
+		"r");
 	while (f && fscanf(f, "%127s %llu", name, &n) == 2)
 		each(name, n, arg);
 	return f && !pclose(f);
@@ -142,17 +141,14 @@ T_TEST("counters of each vendor's adapters")
 T_TEST("all adapters of a large node")
 {
 	struct np_nics *nics = NULL;
-	char path[128];
 
 	snprintf(machine.root, sizeof(machine.root), "%s/large", t_tmpdir());
 	mkdir(machine.root, 0755);
-	for (int i = 0; i < 24; i++) {
-		snprintf(path, sizeof(path),
-			 "class/infiniband/mlx5_%d/ports/1/"
-			 "counters/port_xmit_data",
-			 i);
-		add_file(path, "1");
-	}
+	for (int i = 0; i < 24; i++)
+		add_file(t_text("class/infiniband/mlx5_%d/ports/1/"
+				"counters/port_xmit_data",
+				i),
+			 "1");
 	add_file("class/net/eno1/device/vendor", "0x8086");
 	add_file("class/net/eno1/statistics/tx_bytes", "1");
 	T_CHECK(!np_nics_open(machine.root, NULL, driver, &nics));
@@ -164,13 +160,13 @@ T_TEST("all adapters of a large node")
 T_TEST("bytes and providers of each")
 {
 	T_EACH(r, vendors) {
-		char providers[64] = "", root[512];
+		char providers[64] = "";
 		const char *const *p;
 		struct np_device d;
 		uint64_t bytes = 0;
 		int rc;
+		const char *root = t_path(r->name);
 
-		snprintf(root, sizeof(root), "%s/%s", t_tmpdir(), r->name);
 		rc = np_device_find(root, r->transport, &d);
 		if (!rc)
 			np_device_bytes(&d, &bytes);
@@ -187,15 +183,12 @@ T_TEST("a counter that disappears")
 {
 	struct np_nic_counts counts[NP_NICS_MAX];
 	struct np_nics *nics = NULL;
-	char path[1024];
 
 	build("cxi");
 	T_CHECK(!np_nics_open(machine.root, NULL, driver, &nics));
-	snprintf(path, sizeof(path),
-		 "%s/class/cxi/cxi0/device/telemetry/"
-		 "hni_tx_paused_7",
-		 machine.root);
-	unlink(path);
+	unlink(t_text("%s/class/cxi/cxi0/device/telemetry/"
+		      "hni_tx_paused_7",
+		      machine.root));
 	np_nics_read(nics, counts);
 	T_CHECK(!(counts[0].has & 1u << NP_NIC_PAUSE));
 	T_CHECK(counts[0].n[NP_NIC_SENT] == 900000);

@@ -36,11 +36,10 @@ static void write_script(char path[NP_RENDEZVOUS_PATH])
 static const char *output_of(const char *path)
 {
 	static char text[65536];
-	char name[NP_RENDEZVOUS_PATH + 8];
 	FILE *f = NULL;
 	size_t got = 0;
+	const char *name = t_text("%s.said", path);
 
-	snprintf(name, sizeof(name), "%s.said", path);
 	for (int i = 0; i < PATIENCE && !(f = fopen(name, "re")); i++)
 		nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
 	text[0] = '\n';

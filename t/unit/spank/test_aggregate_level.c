@@ -47,12 +47,10 @@ static const struct {
 T_TEST("rounds are split at the program's start and end")
 {
 	T_EACH(row, rounds) {
-		char line[128];
-
 		begin();
-		snprintf(line, sizeof(line),
-			 "np1 round 0 %g 1 0.02 0 0.02 0.02", row->at_sec);
-		T_CHECK(level(line, 110, row->start_sec, row->end_sec) == 0);
+		T_CHECK(level(t_text("np1 round 0 %g 1 0.02 0 0.02 0.02",
+				     row->at_sec),
+			      110, row->start_sec, row->end_sec) == 0);
 		np_aggregate_level_done(f, row->end_sec);
 		T_ROW(row->name,
 		      (int)r->level->alone_round_sec.n == row->alone &&
@@ -89,11 +87,10 @@ T_TEST("rounds count while the program works")
 		begin();
 		for (int w = 0; w < row->n_windows; w++) {
 			double at = row->at_sec[w];
-			char line[128];
 
-			snprintf(line, sizeof(line),
-				 "np1 round 0 %g 1 %g 0 %g %g", at, at, at, at);
-			T_CHECK(level(line, 100 + at, 101.8, NAN) == 0);
+			T_CHECK(level(t_text("np1 round 0 %g 1 %g 0 %g %g", at,
+					     at, at, at),
+				      100 + at, 101.8, NAN) == 0);
 		}
 		np_aggregate_level_done(f, 100 + row->end_sec);
 		T_ROW(row->name, fabs(r->level->loaded_round_sec.mean -

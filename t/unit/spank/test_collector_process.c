@@ -16,10 +16,9 @@ static int start_with(struct np_collector_proc *a, const char *script,
 {
 	static const struct np_launch_request request;
 	const char *dir = t_tmpdir();
-	char path[PATH_MAX + 32];
 	FILE *f;
+	const char *path = t_text("%s/netprof-collector", dir);
 
-	snprintf(path, sizeof(path), "%s/netprof-collector", dir);
 	f = fopen(path, "we");
 	if (!f || fprintf(f, "#!/bin/sh\n%s\n", script) < 0 || fclose(f) ||
 	    chmod(path, 0755))
@@ -36,16 +35,14 @@ T_TEST("srun and collector talk both ways")
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	double begin_sec = np_mono_sec();
-	char script[PATH_MAX + 256], saved[PATH_MAX];
 	int status = 0;
+	const char *saved = t_path("saved");
 
-	snprintf(saved, sizeof(saved), "%s/saved", t_tmpdir());
-	snprintf(script, sizeof(script),
-		 "echo ready; read w; "
-		 "[ $w = start ] || exit 1; read w x; [ \"$w $x\" = 'exit 3' ] "
-		 "&& touch %s && echo saved; cat; exit $x",
-		 saved);
-	T_CHECK(start(&a, script) == 0);
+	T_CHECK(start(&a,
+		      t_text("echo ready; read w; "
+			     "[ $w = start ] || exit 1; read w x; [ \"$w $x\" = 'exit 3' ] "
+			     "&& touch %s && echo saved; cat; exit $x",
+			     saved)) == 0);
 	T_CHECK(np_collector_wait_ready(&a, START_MS) == 0);
 	np_collector_end(&a, 3, START_MS);
 	T_CHECK(!access(saved, F_OK)); /* srun waited for that ... */

@@ -72,12 +72,11 @@ static size_t run_until(struct np_level_steps *c, size_t running)
 
 static int was_passed(const char *node, const char *word)
 {
-	char path[300], line[512];
+	char line[512];
 	int found = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s.%s", srun, node);
-	f = fopen(path, "re");
+	f = fopen(t_text("%s.%s", srun, node), "re");
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
 		found = !strcmp(line, word);
@@ -90,14 +89,14 @@ static int was_passed(const char *node, const char *word)
 T_TEST("a level's steps are started once a node")
 {
 	static const char *const node[] = { "ok1", "ok2", "ok3" };
-	char of_node[32], cause[64] = "as before";
+	char cause[64] = "as before";
 	struct np_level_steps c;
 
 	T_CHECK(start(&c, "ok1 ok2 ok3") == 0 && c.n == 3);
 	T_CHECK(run_until(&c, 0) == 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(node); i++) {
-		snprintf(of_node, sizeof(of_node), "--nodelist=%s", node[i]);
-		T_ROW(node[i], was_passed(node[i], of_node));
+		T_ROW(node[i],
+		      was_passed(node[i], t_text("--nodelist=%s", node[i])));
 		T_ROW(node[i], was_passed(node[i], "--nodes=1"));
 		T_ROW(node[i], was_passed(node[i], "--jobid=12"));
 		T_ROW(node[i], was_passed(node[i], "--port=4711"));

@@ -94,11 +94,9 @@ static const char *fresh(void)
 
 static FILE *open_for(const char *dir, const char *name)
 {
-	char path[2 * PATH_MAX];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "we");
+	f = fopen(t_text("%s/%s", dir, name), "we");
 	T_CHECK(f != NULL);
 	return f;
 }
@@ -139,9 +137,8 @@ static void put_stat(const char *dir, bool v2, long files)
 
 static void put_group(const char *dir, bool v2, const struct group *g)
 {
-	char path[PATH_MAX];
+	const char *path = t_text("%s/m%s", dir, g->dir);
 
-	snprintf(path, sizeof(path), "%s/m%s", dir, g->dir);
 	t_sh(dir, "mkdir -p %s && touch %s/cgroup.procs", path, path);
 	if (g->used_mib < 0)
 		return;

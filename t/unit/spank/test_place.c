@@ -69,9 +69,8 @@ static void read_layout(const char *text, struct layout *l)
 {
 	*l = (struct layout){ .n = 0 };
 	for (; *text; text += 2 + (text[2] == ' '), l->n++) {
-		char name[24];
+		const char *name = t_text("n%zu", l->n);
 
-		snprintf(name, sizeof(name), "n%zu", l->n);
 		l->leaf[l->n] = *text;
 		T_CHECK(!np_hosts_add(&l->job, name));
 		if (text[1] == 's')
@@ -97,10 +96,9 @@ static size_t describe(const struct layout *l, struct np_record *r, char *text)
 	size_t probes = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		char name[24];
 		bool probe, level;
+		const char *name = t_text("n%zu", i);
 
-		snprintf(name, sizeof(name), "n%zu", i);
 		probe = np_hosts_has(&l->s.step, name) &&
 			!np_record_leaf(r,
 					np_leaf_index_find(l->s.leaves, name))

@@ -150,9 +150,8 @@ static void write_program(const char *path, size_t row)
 
 T_TEST("programs whose loader cannot take the library are not traced")
 {
-	char path[400];
+	const char *path = t_path("program");
 
-	snprintf(path, sizeof(path), "%s/program", t_tmpdir());
 	for (size_t i = 0; i < NP_ARRAY_SIZE(programs); i++) {
 		const char *why;
 

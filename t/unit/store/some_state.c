@@ -16,10 +16,7 @@ void fresh_store(void)
 
 const char *path(const char *name)
 {
-	static char buf[1024];
-
-	snprintf(buf, sizeof(buf), "%s/placement/%s", store, name);
-	return buf;
+	return t_text("%s/placement/%s", store, name);
 }
 
 void write_text(const char *name, const char *text)

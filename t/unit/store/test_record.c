@@ -77,12 +77,8 @@ T_TEST("leaves are found by name and bounded")
 	T_CHECK(!!np_record_leaf(r, ""));
 	T_CHECK(np_record_leaf(r, "leaf0") == &r->leaves[0]);
 	T_CHECK(r->n_leaves == 2);
-	for (int i = 1; i < NP_RECORD_MAX_LEAVES + 5; i++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "leaf%d", i);
-		np_record_leaf(r, name);
-	}
+	for (int i = 1; i < NP_RECORD_MAX_LEAVES + 5; i++)
+		np_record_leaf(r, t_text("leaf%d", i));
 	T_CHECK(r->n_leaves == NP_RECORD_MAX_LEAVES);
 	T_CHECK(!np_record_leaf(r, "one more"));
 	T_CHECK(np_record_leaf(r, "leaf1") == &r->leaves[2]);

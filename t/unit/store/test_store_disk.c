@@ -51,11 +51,10 @@ static size_t n_runs(struct np_store *s, uint32_t *newest_job)
 
 static void fill(void)
 {
-	char path[600], block[512] = "";
+	char block[512] = "";
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/filler", dir);
-	fd = open(path, O_CREAT | O_WRONLY, 0644);
+	fd = open(t_text("%s/filler", dir), O_CREAT | O_WRONLY, 0644);
 	while (write(fd, block, sizeof(block)) > 0)
 		;
 	close(fd);
@@ -63,12 +62,10 @@ static void fill(void)
 
 static int n_tmp_files(void)
 {
-	char cmd[700];
 	int n = -1;
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "find %s -name '.tmp-*' | wc -l", dir);
-	f = popen(cmd, "r");
+	f = popen(t_text("find %s -name '.tmp-*' | wc -l", dir), "r");
 	if (!f || fscanf(f, "%d", &n) != 1)
 		return -1;
 	pclose(f);

@@ -12,9 +12,8 @@ static struct np_store *new_store(void)
 {
 	static int n;
 	struct np_store *s;
-	char dir[400];
+	const char *dir = t_text("%s/traced%d", t_tmpdir(), n++);
 
-	snprintf(dir, sizeof(dir), "%s/traced%d", t_tmpdir(), n++);
 	snprintf(users, sizeof(users), "%s/users", dir);
 	T_CHECK(!mkdir(dir, 0755) && !mkdir(users, 0777));
 	T_CHECK(!np_store_open(dir, &s, NULL));
@@ -29,11 +28,10 @@ static void add_trace(const char *app, const char *name, long sec,
 		      unsigned keep)
 {
 	const struct timespec times[] = { { sec, 0 }, { sec, 0 } };
-	char sub[256];
 	int fd, file, of_app;
 
-	snprintf(sub, sizeof(sub), "%u/%s/%s", getuid(), app, name);
-	fd = np_trace_dir_open("/", users, sub);
+	fd = np_trace_dir_open("/", users,
+			       t_text("%u/%s/%s", getuid(), app, name));
 	T_CHECK(fd >= 0);
 	file = openat(fd, "rank.0", O_WRONLY | O_CREAT, 0640);
 	T_CHECK(file >= 0 && !close(file));
@@ -50,7 +48,7 @@ static void add_trace(const char *app, const char *name, long sec,
 T_TEST("the newest trace of an application is found")
 {
 	struct np_store *s = new_store();
-	char path[1024], want[700];
+	char path[1024];
 
 	T_CHECK(np_store_trace(s, getuid(), "a", path, sizeof(path), NULL) ==
 		-ENOENT);
@@ -58,9 +56,8 @@ T_TEST("the newest trace of an application is found")
 	add_trace("a", "10.0.trace", 3000, 0);
 	add_trace("a", "11.0.trace", 2000, 0);
 	add_trace("b", "12.0.trace", 9000, 0);
-	snprintf(want, sizeof(want), "%s/%u/a/10.0.trace", users, getuid());
 	T_CHECK(!np_store_trace(s, getuid(), "a", path, sizeof(path), NULL));
-	T_CHECK(!strcmp(path, want));
+	T_CHECK(!strcmp(path, t_text("%s/%u/a/10.0.trace", users, getuid())));
 	T_CHECK(np_store_trace(s, getuid(), "c", path, sizeof(path), NULL) ==
 		-ENOENT);
 	T_CHECK(np_store_trace(s, getuid(), "a", path, 10, NULL) < 0);
@@ -69,10 +66,7 @@ T_TEST("the newest trace of an application is found")
 
 static bool is_there(const char *name)
 {
-	char path[700];
-
-	snprintf(path, sizeof(path), "%s/%u/%s", users, getuid(), name);
-	return !access(path, F_OK);
+	return !access(t_text("%s/%u/%s", users, getuid(), name), F_OK);
 }
 
 T_TEST("older traces go, and nothing else")
@@ -94,14 +88,12 @@ T_TEST("older traces go, and nothing else")
 T_TEST("a user's older traces go, of all applications")
 {
 	struct np_store *s = new_store();
-	char path[700];
 
 	add_trace("a", "1.0.trace", 1000, 0);
 	add_trace("b", "2.0.trace", 5000, 0);
 	add_trace("b", "3.0.trace", 2000, 0);
 	add_trace("c", "other", 10, 0);
-	snprintf(path, sizeof(path), "%s/%u/d", users, getuid());
-	T_CHECK(!symlink("a", path));
+	T_CHECK(!symlink("a", t_text("%s/%u/d", users, getuid())));
 	user_keep = 4;
 	add_trace("d2", "4.0.trace", 4000, 1);
 	T_ROW("no more than may be", is_there("a/1.0.trace"));
@@ -120,7 +112,7 @@ T_TEST("a user's older traces go, of all applications")
 T_TEST("links and what others own are left alone")
 {
 	struct np_store *s = new_store();
-	char path[700], elsewhere[700], sub[64], found[1024];
+	char path[700], elsewhere[700], found[1024];
 
 	add_trace("a", "2.0.trace", 2000, 0);
 	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", users);
@@ -131,12 +123,12 @@ T_TEST("links and what others own are left alone")
 	T_CHECK(!access(elsewhere, F_OK) && is_there("a/9.0.trace"));
 	T_CHECK(!np_store_trace(s, getuid(), "a", found, sizeof(found), NULL));
 	T_CHECK(strstr(found, "3.0.trace"));
-	snprintf(sub, sizeof(sub), "%u/a/9.0.trace", getuid());
-	T_CHECK(np_trace_dir_open("/", users, sub) < 0);
+	T_CHECK(np_trace_dir_open("/", users,
+				  t_text("%u/a/9.0.trace", getuid())) < 0);
 	snprintf(path, sizeof(path), "%s/%u/b", users, getuid());
 	T_CHECK(!symlink(elsewhere, path));
-	snprintf(sub, sizeof(sub), "%u/b/1.0.trace", getuid());
-	T_CHECK(np_trace_dir_open("/", users, sub) < 0);
+	T_CHECK(np_trace_dir_open("/", users,
+				  t_text("%u/b/1.0.trace", getuid())) < 0);
 	if (!getuid()) {
 		snprintf(path, sizeof(path), "%s/%u/c", users, getuid());
 		T_CHECK(!mkdir(path, 0777) && !chown(path, 12345, 12345));
@@ -148,12 +140,10 @@ T_TEST("links and what others own are left alone")
 
 T_TEST("a directory of one's own is made")
 {
-	char dir[400];
 	int fd;
 
-	snprintf(dir, sizeof(dir), "%s/plain", t_tmpdir());
 	for (int i = 0; i < 2; i++) {
-		fd = np_trace_dir_open("/", dir, NULL);
+		fd = np_trace_dir_open("/", t_path("plain"), NULL);
 		T_CHECK(fd >= 0 && !close(fd));
 	}
 	T_CHECK(np_trace_dir_open("/", "/proc/none", NULL) < 0);
@@ -198,13 +188,12 @@ static const struct {
 /* Make dir with its directories, and the link of a row. */
 static void make_links(const char *dir, size_t row)
 {
-	char command[1024], link[400];
+	char link[400];
 
-	snprintf(command, sizeof(command),
-		 "rm -rf %s && mkdir -p %s && cd %s && mkdir -p real/deep && "
-		 "mkdir -m 1777 open && ln -s real other && chown -h %d other",
-		 dir, dir, dir, OTHER);
-	T_CHECK(!system(command));
+	T_CHECK(!system(t_text(
+		"rm -rf %s && mkdir -p %s && cd %s && mkdir -p real/deep && "
+		"mkdir -m 1777 open && ln -s real other && chown -h %d other",
+		dir, dir, dir, OTHER)));
 	snprintf(link, sizeof(link), "%s/%s", dir, links[row].link);
 	unlink(link);
 	T_CHECK(!symlink(links[row].target, link) &&
@@ -213,7 +202,7 @@ static void make_links(const char *dir, size_t row)
 
 T_TEST("of links in the path of a trace, only trusted ones are followed")
 {
-	char dir[300], path[400], made[400];
+	char dir[300];
 
 	if (geteuid())
 		return; /* cannot make links of others */
@@ -222,12 +211,14 @@ T_TEST("of links in the path of a trace, only trusted ones are followed")
 		int fd;
 
 		make_links(dir, i);
-		snprintf(path, sizeof(path), "%s/%s", dir, links[i].path);
-		snprintf(made, sizeof(made), "%s/%s", dir, links[i].made);
-		fd = np_trace_dir_open("/", path, NULL);
+		fd = np_trace_dir_open("/", t_text("%s/%s", dir, links[i].path),
+				       NULL);
 		T_ROW(links[i].name,
 		      links[i].want ? fd == links[i].want : fd >= 0);
-		T_ROW(links[i].name, !links[i].want == !access(made, F_OK));
+		T_ROW(links[i].name,
+		      !links[i].want ==
+			      !access(t_text("%s/%s", dir, links[i].made),
+				      F_OK));
 		if (fd >= 0)
 			close(fd);
 	}
@@ -259,18 +250,15 @@ T_TEST("who has no name in a user namespace trusts no link in /tmp")
 
 T_TEST("absolute links begin in the root of the traced process")
 {
-	char root[300], path[400];
 	int fd;
+	const char *root = t_path("root");
 
-	snprintf(root, sizeof(root), "%s/root", t_tmpdir());
-	snprintf(path, sizeof(path), "%s/link", root);
-	T_CHECK(!mkdir(root, 0755) && !symlink("/data", path));
-	snprintf(path, sizeof(path), "%s/data", root);
-	T_CHECK(!mkdir(path, 0755));
+	T_CHECK(!mkdir(root, 0755) &&
+		!symlink("/data", t_text("%s/link", root)));
+	T_CHECK(!mkdir(t_text("%s/data", root), 0755));
 	fd = np_trace_dir_open(root, "/link/t", NULL);
 	T_CHECK(fd >= 0 && !close(fd));
-	snprintf(path, sizeof(path), "%s/data/t", root);
-	T_CHECK(!access(path, F_OK));
+	T_CHECK(!access(t_text("%s/data/t", root), F_OK));
 	fd = np_trace_dir_open("/", "/proc/self/root/proc", NULL);
 	T_CHECK(fd >= 0 && !close(fd));
 }

@@ -40,9 +40,8 @@ T_TEST("an analysis is loaded as it was saved")
 {
 	struct np_trace_analysis saved = some_analysis(), loaded;
 	struct np_response back;
-	char dir[1024];
+	const char *dir = t_path("7.0.trace");
 
-	snprintf(dir, sizeof(dir), "%s/7.0.trace", t_tmpdir());
 	T_CHECK(np_trace_analysis_load(dir, geteuid(), &loaded) == -ENOENT);
 	T_CHECK(np_trace_analysis_save(dir, &saved) == -EACCES); /* no trace */
 	T_CHECK(!mkdir(dir, 0755) && !np_trace_analysis_save(dir, &saved));

@@ -31,11 +31,10 @@ static struct np_run_summary summary_of(const char *app)
 	const struct np_run_summary_opt opt = { .calibration = &cal };
 	struct np_runs runs = { .n = 0 };
 	struct np_run_summary e = { .n_used = 0 };
-	char pattern[256];
 	glob_t g;
 
-	snprintf(pattern, sizeof(pattern), "%s/%s/*", t_data("store/own"), app);
-	T_CHECK(!glob(pattern, 0, NULL, &g));
+	T_CHECK(!glob(t_text("%s/%s/*", t_data("store/own"), app), 0, NULL,
+		      &g));
 	runs.run = calloc(g.gl_pathc, sizeof(*runs.run));
 	strcpy(runs.app, app);
 	for (size_t i = 0; i < g.gl_pathc; i++) {
