@@ -14,6 +14,7 @@
 static struct t_test *last;   /* the test that was registered last */
 static struct t_test **tests; /* all, by suite and line */
 static size_t n_tests;
+static struct t_fixture *fixtures;
 static char tmpdir[256];
 
 void t_register(struct t_test *test)
@@ -25,6 +26,12 @@ void t_register(struct t_test *test)
 	test->next = last;
 	last = test;
 	n_tests++;
+}
+
+void t_register_fixture(struct t_fixture *fixture)
+{
+	fixture->next = fixtures;
+	fixtures = fixture;
 }
 
 static int by_line(const void *a, const void *b)
@@ -194,10 +201,16 @@ static bool unknown(int argc, char **argv)
 
 static void add_test(size_t i)
 {
+	static const struct t_fixture none;
+	const struct t_fixture *f = fixtures;
 	static CU_pSuite suite;
 
+	while (f && strcmp(f->file, tests[i]->file))
+		f = f->next;
+	f = f ? f : &none;
 	if (is_first(i))
-		suite = CU_add_suite(tests[i]->suite, NULL, NULL);
+		suite = CU_add_suite_with_setup_and_teardown(
+			tests[i]->suite, NULL, NULL, f->set_up, f->tear_down);
 	CU_add_test(suite, tests[i]->name, tests[i]->run);
 }
 

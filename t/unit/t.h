@@ -30,6 +30,25 @@ struct t_test {
 
 void t_register(struct t_test *test);
 
+struct t_fixture {
+	const char *file;
+	void (*set_up)(void), (*tear_down)(void);
+	struct t_fixture *next;
+};
+
+void t_register_fixture(struct t_fixture *fixture);
+
+/* What runs before and after each test of the file; NULL: nothing. */
+#define T_FIXTURE(before, after) \
+	__attribute__((constructor)) static void register_fixture(void) \
+	{ \
+		static struct t_fixture fixture_ = { .file = __FILE__, \
+						     .set_up = before, \
+						     .tear_down = after }; \
+		t_register_fixture(&fixture_); \
+	} \
+	struct t_fixture /* for the semicolon */
+
 /* A test: T_TEST("what a user relies on"), and then its body in braces. */
 #define T_TEST(name) T_TEST_AT(name, __LINE__)
 #define T_TEST_AT(name, line) T_TEST_AS(name, line)

@@ -16,7 +16,6 @@ struct seen {
 	char why[96];
 };
 
-static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
 
 static const struct np_transfer fan[] = {
@@ -52,7 +51,7 @@ static void on_over(int rc, const char *why, void *arg)
 
 static void set_up(size_t n)
 {
-	t_world_init(&world, n);
+	t_world_init(n);
 	np_net_loop_set_delay(world.net, DELAY_SEC);
 	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < n; i++) {
@@ -71,6 +70,8 @@ static void set_up(size_t n)
 	}
 }
 
+T_FIXTURE(NULL, t_world_free);
+
 /* Both ways: twice the time of a message, whenever it starts. */
 T_TEST("the time of a transfer includes the token")
 {
@@ -86,7 +87,6 @@ T_TEST("the time of a transfer includes the token")
 			T_CHECK(seen[i].n_over == 1 && !seen[i].rc);
 			T_CHECK(!i || !seen[i].n_done);
 		}
-		t_world_free(&world);
 	}
 }
 
@@ -96,7 +96,6 @@ T_TEST("processes sleep while they wait")
 	t_world_run(&world, 10);
 	for (size_t i = 0; i < 3; i++)
 		T_CHECK(world.citizen[i].steps < 200);
-	t_world_free(&world);
 }
 
 T_TEST("a lost process ends the measurement")
@@ -110,7 +109,6 @@ T_TEST("a lost process ends the measurement")
 		T_CHECK(strstr(seen[i].why, "process 2 is lost: ") ||
 			strstr(seen[i].why, "a message failed: "));
 	}
-	t_world_free(&world);
 }
 
 T_TEST("a trial without end is abandoned")
@@ -122,7 +120,6 @@ T_TEST("a trial without end is abandoned")
 	t_world_run(&world, 3);
 	T_CHECK(seen[0].n_over == 1 && seen[0].rc == -ETIMEDOUT);
 	T_CHECK(!strcmp(seen[0].why, "trial 0 has not ended after 30 s"));
-	t_world_free(&world);
 }
 
 /* Measurements of schemes */

@@ -198,61 +198,67 @@ static void rig_attach(struct rig *r)
 	r->c.roles = &r->roles;
 }
 
-static void rig_make(struct rig *r, const char *levels, size_t keep)
-{
-	struct np_cal_setup *s = &r->c.setup;
+static struct rig rig;
 
-	*r = (struct rig){ .w = { .now_sec = 100, .felt = { 0.4, 0.2, 0.1 } } };
-	T_CHECK(!np_cal_roles_make(nodes, 8, &r->roles, NULL));
+static void rig_free(void)
+{
+	np_cal_run_free(rig.c.run);
+	np_cal_state_free(&rig.state);
+	np_cal_roles_free(&rig.roles);
+	memset(&rig, 0, sizeof(rig));
+}
+
+static void rig_make(const char *levels, size_t keep)
+{
+	struct np_cal_setup *s = &rig.c.setup;
+
+	rig_free();
+	rig = (struct rig){ .w = { .now_sec = 100,
+				   .felt = { 0.4, 0.2, 0.1 } } };
+	T_CHECK(!np_cal_roles_make(nodes, 8, &rig.roles, NULL));
 	T_CHECK(!np_cal_levels_parse(levels, 4, s->level, &s->n_levels, NULL));
 	s->keep = keep;
 	s->repeats = 2;
 	s->seconds = 2;
 	s->probe_seconds = 4;
 	s->has[0] = s->has[1] = s->has[2] = true;
-	T_CHECK(!np_cal_state_init(&r->state, "setup", 1e9));
-	r->w.setup = s;
-	r->w.roles = &r->roles;
-	r->c.state = &r->state;
-	r->c.save = w_save;
-	r->c.progress = w_progress;
-	r->c.arg = &r->w;
-	rig_attach(r);
+	T_CHECK(!np_cal_state_init(&rig.state, "setup", 1e9));
+	rig.w.setup = s;
+	rig.w.roles = &rig.roles;
+	rig.c.state = &rig.state;
+	rig.c.save = w_save;
+	rig.c.progress = w_progress;
+	rig.c.arg = &rig.w;
+	rig_attach(&rig);
 }
 
-static void rig_free(struct rig *r)
-{
-	np_cal_run_free(r->c.run);
-	np_cal_state_free(&r->state);
-	np_cal_roles_free(&r->roles);
-}
+T_FIXTURE(NULL, rig_free);
 
 T_TEST("slowdowns and sharing coefficients come out as they are")
 {
 	struct np_cal_estimate e;
 	struct np_mean m;
-	struct rig r;
 
-	rig_make(&r, "c0,c4,c7", 8);
-	e = np_calibrate_estimate(&r.c);
+	rig_make("c0,c4,c7", 8);
+	e = np_calibrate_estimate(&rig.c);
 	T_CHECK(e.n == 10 + 3 + 18 && !e.n_done && e.left_sec == e.sec);
-	T_CHECK(!np_calibrate_measure(&r.c, NULL));
-	T_CHECK(r.w.saves == 31 && r.w.reports == 32 && r.w.last_left_sec == 0);
-	T_CHECK(r.c.scope == NP_SCOPE_LEAF && r.c.n_selected == 3);
+	T_CHECK(!np_calibrate_measure(&rig.c, NULL));
+	T_CHECK(rig.w.saves == 31 && rig.w.reports == 32 &&
+		rig.w.last_left_sec == 0);
+	T_CHECK(rig.c.scope == NP_SCOPE_LEAF && rig.c.n_selected == 3);
 	for (size_t v = 0; v < 3; v++)
 		for (size_t p = 0; p < 3; p++) {
-			m = np_cal_matrix(&r.c, NP_SCOPE_LEAF, v, p);
+			m = np_cal_matrix(&rig.c, NP_SCOPE_LEAF, v, p);
 			T_CHECK(m.n == 2 &&
 				t_close(m.mean, 0.2 * (double)(p + 1), 1e-9));
 		}
-	m = np_cal_sharing(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
+	m = np_cal_sharing(&rig.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
 	/* (1 - 1/2.2) / (1 - 1/1.6) */
 	T_CHECK(m.n == 3 && t_close(m.mean, (1.2 / 2.2) / (0.6 / 1.6), 1e-9));
-	m = np_cal_sharing(&r.c, NP_SCOPE_LEAF, NP_SCOPE_UPLINK);
+	m = np_cal_sharing(&rig.c, NP_SCOPE_LEAF, NP_SCOPE_UPLINK);
 	T_CHECK(m.n == 3 && t_close(m.mean, (0.3 / 1.3) / (0.6 / 1.6), 1e-9));
 	/* estimated and taken time agree */
-	T_CHECK(t_close(r.w.now_sec - 100, e.sec, 0.35));
-	rig_free(&r);
+	T_CHECK(t_close(rig.w.now_sec - 100, e.sec, 0.35));
 }
 
 T_TEST("the result can be read")
@@ -266,12 +272,11 @@ T_TEST("the result can be read")
 	};
 	struct np_calibration c;
 	struct np_err err = NP_ERR_INIT;
-	struct rig r;
 	char *text;
 
-	rig_make(&r, "c0,c4,c7", 8);
-	T_CHECK(!np_calibrate_measure(&r.c, NULL));
-	f.c = &r.c;
+	rig_make("c0,c4,c7", 8);
+	T_CHECK(!np_calibrate_measure(&rig.c, NULL));
+	f.c = &rig.c;
 	T_CHECK(!np_calibrate_result(&f, &text, NULL));
 	T_ROW(err.text,
 	      !np_calibration_parse(text, strlen(text), "x", &c, &err));
@@ -292,7 +297,6 @@ T_TEST("the result can be read")
 		!strcmp(c.leaf[1].name, "leaf1"));
 	np_calibration_free(&c);
 	free(text);
-	rig_free(&r);
 }
 
 static const struct {
@@ -314,38 +318,34 @@ T_TEST("sharing coefficients are measured until the scope is clear")
 {
 	T_EACH(row, couples) {
 		struct np_cal_estimate e;
-		struct rig r;
 
-		rig_make(&r, "c0,c7", 8);
-		r.w.felt[NP_SCOPE_LEAF] = row->felt;
-		r.w.scatter = row->scatter;
-		r.c.setup.repeats = row->repeats;
-		T_ROW(row->name, !np_calibrate_measure(&r.c, NULL));
+		rig_make("c0,c7", 8);
+		rig.w.felt[NP_SCOPE_LEAF] = row->felt;
+		rig.w.scatter = row->scatter;
+		rig.c.setup.repeats = row->repeats;
+		T_ROW(row->name, !np_calibrate_measure(&rig.c, NULL));
 		T_ROW(row->name,
-		      row->want == np_cal_loss(&r.c, NP_SCOPE_LEAF).n);
-		T_ROW(row->name, r.c.scope == row->scope);
-		e = np_calibrate_estimate(&r.c);
+		      row->want == np_cal_loss(&rig.c, NP_SCOPE_LEAF).n);
+		T_ROW(row->name, rig.c.scope == row->scope);
+		e = np_calibrate_estimate(&rig.c);
 		T_ROW(row->name, e.n == e.n_done);
-		rig_free(&r);
 	}
 }
 
 T_TEST("where disjoint nodes feel nothing, levels share nodes")
 {
 	struct np_mean k;
-	struct rig r;
 
-	rig_make(&r, "c0,c7", 8);
-	r.w.felt[NP_SCOPE_LEAF] = 0;
-	T_CHECK(!np_calibrate_measure(&r.c, NULL));
-	T_CHECK(r.c.scope == NP_SCOPE_NODE);
-	k = np_cal_sharing(&r.c, r.c.scope, NP_SCOPE_LEAF);
+	rig_make("c0,c7", 8);
+	rig.w.felt[NP_SCOPE_LEAF] = 0;
+	T_CHECK(!np_calibrate_measure(&rig.c, NULL));
+	T_CHECK(rig.c.scope == NP_SCOPE_NODE);
+	k = np_cal_sharing(&rig.c, rig.c.scope, NP_SCOPE_LEAF);
 	T_CHECK(k.n == 3 && k.mean < 1e-9);
-	T_CHECK(np_cal_matrix(&r.c, NP_SCOPE_NODE, 0, 1).n);
+	T_CHECK(np_cal_matrix(&rig.c, NP_SCOPE_NODE, 0, 1).n);
 	/* whoever insists on the leaf gets no sharing coefficient to compare with */
-	k = np_cal_sharing(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
+	k = np_cal_sharing(&rig.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
 	T_CHECK(k.n == 0);
-	rig_free(&r);
 }
 
 /* Stopped every few measurements, it ends with each measured once. */
@@ -354,71 +354,62 @@ T_TEST("stopped again and again, it measures everything once")
 	struct np_err err = NP_ERR_INIT;
 	struct np_cal_estimate e;
 	unsigned stops = 0;
-	struct rig r;
 	int rc;
 
-	rig_make(&r, "c0,c4,c7", 8);
+	rig_make("c0,c4,c7", 8);
 	do {
-		r.w.stop_at_sec = r.w.now_sec + 25;
-		rc = np_calibrate_measure(&r.c, &err);
+		rig.w.stop_at_sec = rig.w.now_sec + 25;
+		rc = np_calibrate_measure(&rig.c, &err);
 		T_CHECK(rc == 0 || (rc == -EINTR && err.text[0]));
-		e = np_calibrate_estimate(&r.c);
-		T_CHECK(e.n_done == r.w.saves && !e.left_sec == !rc);
-		np_cal_run_free(r.c.run); /* as by the end of the process */
-		T_CHECK(!r.w.running[0] && !r.w.running[1]);
-		r.w.stop_at_sec = 0;
-		rig_attach(&r);
+		e = np_calibrate_estimate(&rig.c);
+		T_CHECK(e.n_done == rig.w.saves && !e.left_sec == !rc);
+		np_cal_run_free(rig.c.run); /* as by the end of the process */
+		T_CHECK(!rig.w.running[0] && !rig.w.running[1]);
+		rig.w.stop_at_sec = 0;
+		rig_attach(&rig);
 	} while (rc && stops++ < 50);
-	T_CHECK(stops > 3 && r.w.saves == 31 && e.n == 31);
-	rig_free(&r);
+	T_CHECK(stops > 3 && rig.w.saves == 31 && e.n == 31);
 }
 
 T_TEST("a step that dies or stays silent ends it, with the cause")
 {
 	struct np_err err = NP_ERR_INIT;
-	struct rig r;
 
-	rig_make(&r, "c0,c7", 8);
-	r.w.die_at_sec = r.w.now_sec + 20;
-	T_CHECK(np_calibrate_measure(&r.c, &err) == -EPIPE &&
+	rig_make("c0,c7", 8);
+	rig.w.die_at_sec = rig.w.now_sec + 20;
+	T_CHECK(np_calibrate_measure(&rig.c, &err) == -EPIPE &&
 		!strcmp(err.text, "died"));
-	T_CHECK(!r.w.running[NP_CAL_AGGRESSOR]);
-	r.w.die_at_sec = 0;
-	r.w.silent = true;
-	T_CHECK(np_calibrate_measure(&r.c, &err) == -ETIMEDOUT &&
+	T_CHECK(!rig.w.running[NP_CAL_AGGRESSOR]);
+	rig.w.die_at_sec = 0;
+	rig.w.silent = true;
+	T_CHECK(np_calibrate_measure(&rig.c, &err) == -ETIMEDOUT &&
 		strstr(err.text, "processes started"));
-	r.w.silent = false;
-	T_CHECK(!np_calibrate_measure(&r.c, &err));
-	rig_free(&r);
+	rig.w.silent = false;
+	T_CHECK(!np_calibrate_measure(&rig.c, &err));
 }
 
 /* Four of each of 33000 are more than it keeps. */
 T_TEST("more reports than are kept are reported as that, not as lack of memory")
 {
 	struct np_err err = NP_ERR_INIT;
-	struct rig r;
 
-	rig_make(&r, "c0,c7", 8);
-	r.w.floods = true;
-	T_CHECK(np_calibrate_measure(&r.c, &err) == -E2BIG);
+	rig_make("c0,c7", 8);
+	rig.w.floods = true;
+	T_CHECK(np_calibrate_measure(&rig.c, &err) == -E2BIG);
 	T_ROW(err.text, strstr(err.text, "more than 131072 reports"));
 	T_ROW(err.text, !strstr(err.text, "memory"));
-	rig_free(&r);
 }
 
 T_TEST("of many levels some are chosen by their impact")
 {
-	struct rig r;
-
-	rig_make(&r, "default", 3);
-	T_CHECK(!np_calibrate_measure(&r.c, NULL));
-	T_CHECK(r.c.n_selected == 3 && r.c.selected[0] == 0 &&
-		r.c.selected[2] == 7);
+	rig_make("default", 3);
+	T_CHECK(!np_calibrate_measure(&rig.c, NULL));
+	T_CHECK(rig.c.n_selected == 3 && rig.c.selected[0] == 0 &&
+		rig.c.selected[2] == 7);
 	/* what measured the impact is not measured twice */
-	T_CHECK(r.w.saves ==
+	T_CHECK(rig.w.saves ==
 		10 + 8 + 8 + 18 -
-			3 * (r.c.selected[1] == np_cal_middle(&r.c.setup)));
-	rig_free(&r);
+			3 * (rig.c.selected[1] == np_cal_middle(&rig.c.setup)));
 }
 
 T_TEST("what was measured survives in a file")
@@ -427,14 +418,13 @@ T_TEST("what was measured survives in a file")
 	size_t len;
 	struct np_cal_state again;
 	struct np_err err = NP_ERR_INIT;
-	struct rig r;
 
-	rig_make(&r, "c0,c7", 8);
-	T_CHECK(!np_calibrate_measure(&r.c, NULL));
+	rig_make("c0,c7", 8);
+	T_CHECK(!np_calibrate_measure(&rig.c, NULL));
 	snprintf(path, sizeof(path), "%s/state", t_tmpdir());
 	T_CHECK(np_cal_state_load(path, &again, &err) == -ENOENT);
-	T_CHECK(!np_cal_state_save(path, &r.state, &err));
-	T_CHECK(!np_cal_state_save(path, &r.state, &err)); /* replaced */
+	T_CHECK(!np_cal_state_save(path, &rig.state, &err));
+	T_CHECK(!np_cal_state_save(path, &rig.state, &err)); /* replaced */
 	T_ROW(err.text, !np_cal_state_load(path, &again, &err));
 	T_CHECK(!np_read_file(path, 1 << 20, &a, &len, NULL));
 	T_CHECK(!np_cal_state_save(path, &again, &err));
@@ -444,7 +434,6 @@ T_TEST("what was measured survives in a file")
 	free(a);
 	free(b);
 	np_cal_state_free(&again);
-	rig_free(&r);
 	unlink(path);
 	T_CHECK(!mkfifo(path, 0600));
 	T_CHECK(np_cal_state_load(path, &again, &err) == -EACCES);

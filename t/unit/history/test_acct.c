@@ -30,32 +30,42 @@ static const char jobs[] = HEAD JOB(
 				 "11", "a", "CANCELLED by 0", "7000", "7000",
 				 "0", "None assigned", "x");
 
-static int read_all(struct np_acct *h, const char *text, bool with_topology,
-		    struct np_err *err)
+/* What was read last; freed with the next, and after the test. */
+static struct np_acct h;
+static struct np_err err;
+
+static void forget(void)
+{
+	np_acct_free(&h);
+}
+
+static int read_all(const char *text, bool with_topology)
 {
 	char *copy = strdup(text);
 	struct np_topo t = { NULL, 0 };
 	int rc;
 
-	*h = (struct np_acct){ .now = 2200 };
-	rc = with_topology ? np_topo_parse(topology, &t, err) : 0;
+	forget();
+	h = (struct np_acct){ .now = 2200 };
+	err = (struct np_err)NP_ERR_INIT;
+	rc = with_topology ? np_topo_parse(topology, &t, &err) : 0;
 	if (!rc)
-		rc = np_acct_topology(h, &t, err);
+		rc = np_acct_topology(&h, &t, &err);
 	np_topo_free(&t);
 	if (!rc)
-		rc = np_acct_read(h, copy, "s", "|", err);
+		rc = np_acct_read(&h, copy, "s", "|", &err);
 	free(copy);
-	return rc ? rc : np_acct_index(h);
+	return rc ? rc : np_acct_index(&h);
 }
+
+T_FIXTURE(NULL, forget);
 
 T_TEST("jobs as sacct prints them")
 {
-	struct np_err err = NP_ERR_INIT;
 	const struct np_acct_job *j;
-	struct np_acct h;
 	char name[32];
 
-	T_CHECK(!read_all(&h, jobs, true, &err));
+	T_CHECK(!read_all(jobs, true));
 	T_CHECK(h.n_jobs == 9); /* no steps, nothing that never started */
 	j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
 	T_CHECK(j && j->n_nodes == 2 && j->n_listed == 2);
@@ -69,17 +79,14 @@ T_TEST("jobs as sacct prints them")
 	j = np_acct_find(&h, 4, NP_ACCT_NO_TASK);
 	T_CHECK(j && np_acct_job_sec(&h, j) == 100); /* so far */
 	T_CHECK(!np_acct_find(&h, 10, NP_ACCT_NO_TASK));
-	np_acct_free(&h);
 }
 
 T_TEST("comparable runs")
 {
-	struct np_err err = NP_ERR_INIT;
-	struct np_acct h;
 	uint32_t like[8];
 	size_t any, n;
 
-	T_CHECK(!read_all(&h, jobs, true, &err));
+	T_CHECK(!read_all(jobs, true));
 	n = np_acct_comparable(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK),
 			       NP_ACCT_SAME_NAME, like, 8, &any);
 	/* Neither other sizes, nor failed runs, nor itself; newest first. */
@@ -89,31 +96,26 @@ T_TEST("comparable runs")
 	n = np_acct_comparable(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK),
 			       NP_ACCT_SAME_NAME, like, 2, &any);
 	T_CHECK(n == 2 && any == 3 && h.job[like[1]].id == 7);
-	np_acct_free(&h);
 }
 
 /* The accounting has a year as the limit of those that backfill started. */
 T_TEST("runs without a time limit are comparable, however they were started")
 {
-	struct np_err err = NP_ERR_INIT;
 	const struct np_acct_job *j;
-	struct np_acct h;
 	uint32_t like[8];
 	size_t any;
 
 	T_CHECK(!read_all(
-		&h,
 		HEAD
 		"1|1|a|main|COMPLETED|1000|1000|1100|0|2|8|UNLIMITED|n[0-1]|x|\n"
 		"2|2|a|main|COMPLETED|2000|2000|2100|0|2|8|525600|n[0-1]|x|\n"
 		"3|3|a|main|COMPLETED|3000|3000|3100|0|2|8|525599|n[0-1]|x|\n",
-		true, &err));
+		true));
 	j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
 	T_CHECK(j && isinf(j->limit_sec));
 	T_CHECK(np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like, 8, &any) ==
 		1);
 	T_CHECK(h.job[like[0]].id == 1);
-	np_acct_free(&h);
 }
 
 static const struct {
@@ -139,21 +141,18 @@ static const struct {
 T_TEST("a command without what does not change the work")
 {
 	T_EACH(r, commands) {
-		struct np_err err = NP_ERR_INIT;
-		struct np_acct h;
 		char text[512], got[128];
 
 		snprintf(text, sizeof(text),
 			 HEAD "1|1|a|main|COMPLETED|1000|"
 			      "1000|1100|00:00:00|1|8|60|n0|x|%s\n",
 			 r->line);
-		T_ROW(r->line, !read_all(&h, text, true, &err));
+		T_ROW(r->line, !read_all(text, true));
 		T_ROW(r->line,
 		      h.n_jobs == 1 && !strcmp(np_acct_command(&h, h.job, got,
 							       sizeof(got)),
 					       r->want));
 		T_ROW(r->line, strlen(np_acct_command(&h, h.job, got, 4)) < 4);
-		np_acct_free(&h);
 	}
 }
 
@@ -172,9 +171,7 @@ static const struct {
 T_TEST("runs of the same command")
 {
 	T_EACH(r, same) {
-		struct np_err err = NP_ERR_INIT;
 		const struct np_acct_job *j;
-		struct np_acct h;
 		char text[512];
 		uint32_t like[2];
 		size_t any;
@@ -187,7 +184,7 @@ T_TEST("runs of the same command")
 			"2|u|COMPLETED|2000|2100|1|n0|a|/a|sbatch -J a run.sh\n"
 			"3|u|COMPLETED|3000|3100|1|n0|a|/a|\n",
 			r->of);
-		T_ROW(r->name, !read_all(&h, text, true, &err));
+		T_ROW(r->name, !read_all(text, true));
 		j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
 		T_ROW(r->name,
 		      np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like, 2,
@@ -198,7 +195,6 @@ T_TEST("runs of the same command")
 		j = np_acct_find(&h, 3, NP_ACCT_NO_TASK);
 		T_ROW(r->name, !np_acct_comparable(&h, j, NP_ACCT_SAME_COMMAND,
 						   like, 2, &any));
-		np_acct_free(&h);
 	}
 }
 
@@ -221,12 +217,10 @@ static const struct {
 T_TEST("a job that differs from its usual runs")
 {
 	T_EACH(r, sizes) {
-		struct np_err err = NP_ERR_INIT;
 		const char *nodes = r->nodes, *name = r->name;
 		size_t n = strlen(nodes), len;
 		struct np_acct_usual u = { 0 };
 		const struct np_acct_job *j;
-		struct np_acct h;
 		char text[2048];
 
 		len = (size_t)snprintf(text, sizeof(text),
@@ -239,7 +233,7 @@ T_TEST("a job that differs from its usual runs")
 			len += (size_t)snprintf(text + len, sizeof(text) - len,
 						"%zu|a|COMPLETED|1|2|%c|n0|x\n",
 						k + 1, nodes[k]);
-		T_ROW(name, !read_all(&h, text, true, &err));
+		T_ROW(name, !read_all(text, true));
 		j = np_acct_find(&h, (uint32_t)n, NP_ACCT_NO_TASK);
 		T_ROW(name, np_acct_differs(&h, j, NP_ACCT_NODES, &u) ==
 				    (r->usual > 0));
@@ -247,7 +241,6 @@ T_TEST("a job that differs from its usual runs")
 		T_ROW(name, !u.of || (u.own == 4 && u.of == n - 1 &&
 				      2 * u.runs > u.of));
 		T_ROW(name, !np_acct_differs(&h, j, NP_ACCT_PARTITION, &u));
-		np_acct_free(&h);
 	}
 }
 
@@ -276,35 +269,29 @@ static const struct {
 T_TEST("steps have numbers of tasks")
 {
 	static const char alone[] = TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED");
-	struct np_err err = NP_ERR_INIT;
 	const struct np_acct_job *j;
-	struct np_acct h;
 
-	T_CHECK(!read_all(&h, steps, true, &err));
+	T_CHECK(!read_all(steps, true));
 	T_CHECK(h.n_jobs == NP_ARRAY_SIZE(counted));
 	T_EACH(r, counted) {
 		j = np_acct_find(&h, r->id, NP_ACCT_NO_TASK);
 		T_CHECK(j && j->tasks == r->tasks);
 	}
-	np_acct_free(&h);
 	/* The same job without its steps, before and after. */
 	for (int first = 0; first < 2; first++) {
 		char *copy = strdup(first ? alone : steps);
 
-		T_CHECK(!read_all(&h, first ? steps : alone, true, &err));
+		T_CHECK(!read_all(first ? steps : alone, true));
 		T_CHECK(!np_acct_read(&h, copy, "s", "|", &err));
 		T_CHECK(!np_acct_index(&h));
 		T_CHECK(np_acct_find(&h, 1, NP_ACCT_NO_TASK)->tasks == 16);
 		free(copy);
-		np_acct_free(&h);
 	}
-	T_CHECK(read_all(&h,
-			 TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED")
+	T_CHECK(read_all(TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED")
 				 STEP("1.0", "1.0", "x"),
-			 true, &err) == -EINVAL);
+			 true) == -EINVAL);
 	T_CHECK(!strcmp(err.text,
 			"s:3: NTasks \"x\": expected a number of tasks"));
-	np_acct_free(&h);
 }
 
 /* Tasks of runs; the job in question is the last one. '0': not known. */
@@ -329,11 +316,9 @@ T_TEST("another number of tasks is another work")
 	T_EACH(r, task_rows) {
 		const char *name = r->name, *of = r->tasks;
 		size_t n = strlen(of), any, len;
-		struct np_err err = NP_ERR_INIT;
 		struct np_acct_usual u = { 0 };
 		const struct np_acct_job *j;
 		uint32_t like[8];
-		struct np_acct h;
 		char text[1024];
 
 		len = (size_t)snprintf(text, sizeof(text), TASKS_HEAD);
@@ -344,26 +329,23 @@ T_TEST("another number of tasks is another work")
 					STEP("%zu.0", "%zu.0", "%c"),
 				k, k, k < n ? "COMPLETED" : r->state, k, k,
 				of[k - 1]);
-		T_ROW(name, !read_all(&h, text, true, &err));
+		T_ROW(name, !read_all(text, true));
 		j = np_acct_find(&h, (uint32_t)n, NP_ACCT_NO_TASK);
 		T_ROW(name, np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like,
 					       8, &any) == r->comparable);
 		T_ROW(name, np_acct_differs(&h, j, NP_ACCT_TASKS, &u) ==
 				    (r->usual > 0));
 		T_ROW(name, u.usual == r->usual);
-		np_acct_free(&h);
 	}
 }
 
 T_TEST("the neighbours of a job")
 {
-	struct np_err err = NP_ERR_INIT;
 	struct np_acct_neighbour *b = NULL;
-	struct np_acct h;
 	char leaf[16];
 	size_t n = 0;
 
-	T_CHECK(!read_all(&h, jobs, true, &err));
+	T_CHECK(!read_all(jobs, true));
 	T_CHECK(!np_acct_neighbours(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK),
 				    &b, &n));
 	T_CHECK(n == 2);
@@ -377,29 +359,24 @@ T_TEST("the neighbours of a job")
 		T_CHECK(!b[0].same_node && !b[1].same_node);
 	}
 	free(b);
-	np_acct_free(&h);
 	/* Without a topology all nodes are one leaf, and all four count. */
-	T_CHECK(!read_all(&h, jobs, false, &err));
+	T_CHECK(!read_all(jobs, false));
 	T_CHECK(!np_acct_neighbours(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK),
 				    &b, &n));
 	T_CHECK(n == 2 && b[0].nodes == 4);
 	free(b);
-	np_acct_free(&h);
 }
 
 /* The same rows again, as two questions to sacct give them. */
 T_TEST("rows that are read twice count once")
 {
-	struct np_err err = NP_ERR_INIT;
 	char *copy = strdup(jobs);
-	struct np_acct h;
 
-	T_CHECK(!read_all(&h, jobs, true, &err));
+	T_CHECK(!read_all(jobs, true));
 	T_CHECK(!np_acct_read(&h, copy, "s", "|", &err));
 	T_CHECK(!np_acct_index(&h) && h.n_jobs == 9);
 	T_CHECK(np_acct_find(&h, 7, NP_ACCT_NO_TASK)->requeues == 1);
 	free(copy);
-	np_acct_free(&h);
 }
 
 static const struct {
@@ -431,12 +408,8 @@ static const struct {
 T_TEST("values that are none are refused with their line")
 {
 	T_EACH(r, bad) {
-		struct np_err err = NP_ERR_INIT;
-		struct np_acct h;
-
-		T_ROW(r->name, read_all(&h, r->text, true, &err) == -EINVAL);
+		T_ROW(r->name, read_all(r->text, true) == -EINVAL);
 		T_ROW(r->name, !strcmp(err.text, r->want));
-		np_acct_free(&h);
 	}
 }
 
@@ -488,13 +461,11 @@ static const struct {
 T_TEST("sacct --json in the layouts of its releases")
 {
 	T_EACH(r, layouts) {
-		struct np_err err = NP_ERR_INIT;
-		struct np_acct h;
 		const struct np_acct_job *j;
 		char text[64];
 		const char *of = r->name;
 
-		T_ROW(of, !read_all(&h, r->text, true, &err));
+		T_ROW(of, !read_all(r->text, true));
 		T_ROW(of, h.n_jobs == 1);
 		j = np_acct_find(&h, 8, r->task);
 		T_ROW(of, j && j->id == r->id && j->state == NP_ACCT_COMPLETED);
@@ -508,7 +479,6 @@ T_TEST("sacct --json in the layouts of its releases")
 		T_ROW(of, j && !strcmp(np_acct_text(&h.text, j->name, text,
 						    sizeof(text)),
 				       "a \"b\" \xc3\xa9/"));
-		np_acct_free(&h);
 	}
 }
 
@@ -537,8 +507,6 @@ static const struct {
 T_TEST("sacct --json has numbers of tasks, too")
 {
 	T_EACH(r, json_steps) {
-		struct np_err err = NP_ERR_INIT;
-		struct np_acct h;
 		char text[2048];
 
 		snprintf(
@@ -548,9 +516,8 @@ T_TEST("sacct --json has numbers of tasks, too")
 			"\"start\":1000,\"end\":1100},\"allocation_nodes\":1,"
 			"\"nodes\":\"n0\",\"name\":\"x\",\"steps\":%s}]}",
 			r->text);
-		T_ROW(r->name, !read_all(&h, text, true, &err));
+		T_ROW(r->name, !read_all(text, true));
 		T_ROW(r->name, h.n_jobs == 1 && h.job[0].tasks == r->tasks);
-		np_acct_free(&h);
 	}
 }
 
@@ -568,16 +535,13 @@ T_TEST("sacct --json of jobs that have not ended")
 			"1") "},\"user\":\"a\",\"state\":{\"current\":"
 			     "[\"COMPLETED\"]},\"time\":{\"start\":10,\"end\":20}," REST
 			     "}]}";
-	struct np_err err = NP_ERR_INIT;
 	const struct np_acct_job *j;
-	struct np_acct h;
 
-	T_CHECK(!read_all(&h, text, true, &err));
+	T_CHECK(!read_all(text, true));
 	T_CHECK(h.n_jobs == 2);
 	j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
 	T_CHECK(j && isnan(j->end) && np_acct_job_sec(&h, j) == 200);
 	T_CHECK(!!np_acct_find(&h, 4, NP_ACCT_NO_TASK));
-	np_acct_free(&h);
 }
 
 #define BAD_JSON(why) "not JSON as sacct --json prints it: " why
@@ -626,12 +590,8 @@ static const struct {
 T_TEST("sacct --json that is damaged is refused with its line")
 {
 	T_EACH(r, bad_json) {
-		struct np_err err = NP_ERR_INIT;
-		struct np_acct h;
-
-		T_ROW(r->name, read_all(&h, r->text, true, &err) == -EINVAL);
+		T_ROW(r->name, read_all(r->text, true) == -EINVAL);
 		T_ROW(r->name, !strcmp(err.text, r->want));
-		np_acct_free(&h);
 	}
 }
 
@@ -671,12 +631,8 @@ static const struct {
 T_TEST("lines in any form; damaged rows are counted")
 {
 	T_EACH(r, lines) {
-		struct np_err err = NP_ERR_INIT;
-		struct np_acct h;
-
-		T_ROW(r->name, !read_all(&h, r->text, true, &err));
+		T_ROW(r->name, !read_all(r->text, true));
 		T_ROW(r->name, h.n_jobs == r->n_jobs);
 		T_ROW(r->name, h.damaged == r->damaged);
-		np_acct_free(&h);
 	}
 }

@@ -97,6 +97,19 @@ void some_slurm_free(struct some_slurm *s)
 	s->map = NULL;
 }
 
+struct some_slurm ctld;
+
+void some_slurm_end(void)
+{
+	some_slurm_free(&ctld);
+}
+
+void some_slurm_begin(void)
+{
+	some_slurm_end();
+	some_slurm(&ctld);
+}
+
 slurm_job_info_t *some_job(struct some_slurm *s, uint32_t id, const char *app)
 {
 	slurm_job_info_t *j = &s->job[s->jobs.record_count++];

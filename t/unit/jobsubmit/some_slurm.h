@@ -36,6 +36,11 @@ struct some_slurm {
 void some_slurm(struct some_slurm *s);
 void some_slurm_free(struct some_slurm *s);
 
+/* One for each test: T_FIXTURE(some_slurm_begin, some_slurm_end). */
+extern struct some_slurm ctld;
+void some_slurm_begin(void);
+void some_slurm_end(void);
+
 /* One more job: pending in batch, one node, of SOME_UID, app as its name. */
 slurm_job_info_t *some_job(struct some_slurm *s, uint32_t id, const char *app);
 

@@ -16,25 +16,29 @@ struct world {
 	int64_t begin_sec; /* of the first jobs */
 };
 
-static void set_up(struct world *w)
+static struct world world;
+
+static void tear_down(void)
+{
+	np_accounting_free(world.history);
+	np_slowdowns_unref(world.table);
+	np_app_index_unref(world.index);
+	some_slurm_free(&world.slurm);
+	memset(&world, 0, sizeof(world));
+}
+
+static void set_up(void)
 {
 	static int count;
 
+	tear_down();
 	snprintf(store, sizeof(store), "%s/past%d", t_tmpdir(), count++);
 	T_CHECK(!mkdir(store, 0755));
-	some_slurm(&w->slurm);
-	T_CHECK(!np_accounting_new(&w->history));
-	w->table = some_slowdowns();
-	w->index = some_index(NULL);
-	w->begin_sec = time(NULL) - 1000;
-}
-
-static void tear_down(struct world *w)
-{
-	np_accounting_free(w->history);
-	np_slowdowns_unref(w->table);
-	np_app_index_unref(w->index);
-	some_slurm_free(&w->slurm);
+	some_slurm(&world.slurm);
+	T_CHECK(!np_accounting_new(&world.history));
+	world.table = some_slowdowns();
+	world.index = some_index(NULL);
+	world.begin_sec = time(NULL) - 1000;
 }
 
 static slurm_job_info_t *run(struct world *w, uint32_t id, const char *app,
@@ -75,36 +79,36 @@ static bool found(uint32_t id, struct np_accounting_record *e)
 	return !np_accounting_find(store, id, NP_ACCOUNTING_NO_TASK, e, &err);
 }
 
+T_FIXTURE(set_up, tear_down);
+
 /* 20 of its 100 seconds with a job that costs it half as much again. */
 T_TEST("who was concurrent with whom, for how long, at what cost")
 {
 	slurm_job_info_t *soft, *loud;
 	struct np_accounting_record e;
-	struct world w;
 
-	set_up(&w);
-	soft = run(&w, 1, "soft", "n[0-1,4]", 0);
+	soft = run(&world, 1, "soft", "n[0-1,4]", 0);
 	soft->admin_comment = (char *)"netprof{app=soft held=30}";
-	look(&w, 1);
-	loud = run(&w, 2, "loud", "n[3,8]", 10);
-	run(&w, 3, "quiet", "n[5-6]", 50);
-	run(&w, 4, "loud", "n[12-13]", 50);
-	look(&w, 60);
+	look(&world, 1);
+	loud = run(&world, 2, "loud", "n[3,8]", 10);
+	run(&world, 3, "quiet", "n[5-6]", 50);
+	run(&world, 4, "loud", "n[12-13]", 50);
+	look(&world, 60);
 	T_ROW("runs on", !found(1, &e));
-	end(&w, loud, 30);
-	look(&w, 80);
+	end(&world, loud, 30);
+	look(&world, 80);
 	T_ROW("the neighbour ended", found(2, &e));
 	T_CHECK(e.n_neighbours == 1 && e.neighbour[0].id == 1 &&
 		!e.neighbour[0].slowdown && !e.slowdown);
 	np_accounting_record_free(&e);
-	end(&w, soft, 100);
-	look(&w, 110);
+	end(&world, soft, 100);
+	look(&world, 110);
 	T_ROW("ended", found(1, &e));
 	T_CHECK(!strcmp(e.app, "soft") && !strcmp(e.partition, "batch"));
 	T_CHECK(!strcmp(e.leaves, "leaf[0-1]"));
-	T_CHECK(e.start == (double)w.begin_sec);
-	T_CHECK(e.end == (double)w.begin_sec + 100);
-	T_CHECK(e.submit == (double)w.begin_sec - 10);
+	T_CHECK(e.start == (double)world.begin_sec);
+	T_CHECK(e.end == (double)world.begin_sec + 100);
+	T_CHECK(e.submit == (double)world.begin_sec - 10);
 	T_CHECK(e.uid == SOME_UID && e.held_sec == 30);
 	T_CHECK(e.n_neighbours == 2);
 	if (e.n_neighbours == 2) { /* the longest first */
@@ -121,7 +125,6 @@ T_TEST("who was concurrent with whom, for how long, at what cost")
 	T_CHECK(t_close(e.slowdown, pow(1.5, .2) - 1, 1e-3));
 	np_accounting_record_free(&e);
 	T_ROW("others run on", !found(3, &e) && !found(4, &e));
-	tear_down(&w);
 }
 
 static const struct {
@@ -142,20 +145,18 @@ T_TEST("when a job ended")
 	T_EACH(r, ends) {
 		slurm_job_info_t *j;
 		struct np_accounting_record e;
-		struct world w;
 
-		set_up(&w);
-		j = run(&w, 1, r->app, "n0", 0);
-		look(&w, 90);
-		end(&w, j, r->end_sec);
+		set_up();
+		j = run(&world, 1, r->app, "n0", 0);
+		look(&world, 90);
+		end(&world, j, r->end_sec);
 		if (r->end_sec == -1)
-			w.slurm.jobs.record_count = 0;
-		look(&w, 100);
+			world.slurm.jobs.record_count = 0;
+		look(&world, 100);
 		T_ROW(r->name, found(1, &e) == r->found);
-		T_ROW(r->name, !r->found || e.end == (double)(w.begin_sec +
+		T_ROW(r->name, !r->found || e.end == (double)(world.begin_sec +
 							      r->want_sec));
 		np_accounting_record_free(&e);
-		tear_down(&w);
 	}
 }
 
@@ -164,37 +165,34 @@ T_TEST("each run of a requeued job")
 {
 	slurm_job_info_t *j, *other;
 	struct np_accounting_record e;
-	struct world w;
 
-	set_up(&w);
-	other = run(&w, 2, "soft", "n1", 0);
-	j = run(&w, 1, "loud", "n0", 0);
-	look(&w, 10);
+	other = run(&world, 2, "soft", "n1", 0);
+	j = run(&world, 1, "loud", "n0", 0);
+	look(&world, 10);
 	j->job_state = JOB_PENDING | JOB_COMPLETING;
-	j->start_time = w.begin_sec + 999; /* when it might start */
-	look(&w, 20);
+	j->start_time = world.begin_sec + 999; /* when it might start */
+	look(&world, 20);
 	T_ROW("it still holds its nodes", !found(1, &e));
 	j->job_state = JOB_RUNNING;
-	j->start_time = w.begin_sec + 40;
-	j->end_time = w.begin_sec + 9999; /* its limit */
-	look(&w, 60);
+	j->start_time = world.begin_sec + 40;
+	j->end_time = world.begin_sec + 9999; /* its limit */
+	look(&world, 60);
 	T_ROW("the first run", found(1, &e));
-	T_CHECK(e.start == (double)w.begin_sec);
-	T_CHECK(e.end == (double)w.begin_sec + 40);
+	T_CHECK(e.start == (double)world.begin_sec);
+	T_CHECK(e.end == (double)world.begin_sec + 40);
 	np_accounting_record_free(&e);
-	end(&w, j, 70);
-	look(&w, 80);
+	end(&world, j, 70);
+	look(&world, 80);
 	T_ROW("the second run", found(1, &e));
-	T_CHECK(e.start == (double)w.begin_sec + 40);
-	T_CHECK(e.end == (double)w.begin_sec + 70);
+	T_CHECK(e.start == (double)world.begin_sec + 40);
+	T_CHECK(e.end == (double)world.begin_sec + 70);
 	np_accounting_record_free(&e);
-	end(&w, other, 100);
-	look(&w, 110);
+	end(&world, other, 100);
+	look(&world, 110);
 	T_ROW("who was concurrent with both", found(2, &e));
 	T_CHECK(e.n_neighbours == 2);
 	T_CHECK(t_close(e.slowdown, pow(1.5, .7) - 1, 1e-3));
 	np_accounting_record_free(&e);
-	tear_down(&w);
 }
 
 /* Handles of another table: the names count. */
@@ -207,21 +205,18 @@ T_TEST("profiles are found by name")
 	struct np_app_index *other;
 	slurm_job_info_t *j;
 	struct np_accounting_record e;
-	struct world w;
 
-	set_up(&w);
 	T_CHECK(!np_app_index_new(entry, 2, NP_PROFILE_UNKNOWN, NULL, &other));
-	j = run(&w, 1, "soft", "n0", 0);
-	run(&w, 2, "quiet", "n1", 0);
-	look(&w, 10);
-	np_app_index_unref(w.index);
-	w.index = other;
-	end(&w, j, 20);
-	look(&w, 30);
+	j = run(&world, 1, "soft", "n0", 0);
+	run(&world, 2, "quiet", "n1", 0);
+	look(&world, 10);
+	np_app_index_unref(world.index);
+	world.index = other;
+	end(&world, j, 20);
+	look(&world, 30);
 	T_CHECK(found(1, &e) && e.n_neighbours == 1);
 	T_CHECK(!e.slowdown); /* quiet has no profile any more */
 	np_accounting_record_free(&e);
-	tear_down(&w);
 }
 
 /* Jobs that may not use the name loud slowed nobody by that name. */
@@ -231,19 +226,16 @@ T_TEST("a neighbour that may not use its name")
 	struct np_auth_rules who = { .rule = rule };
 	slurm_job_info_t *j;
 	struct np_accounting_record e;
-	struct world w;
 
-	set_up(&w);
 	T_CHECK(!np_auth_parse("loud:user=0", rule, &who.n_rules, NULL));
-	w.slurm.auth = &who;
-	j = run(&w, 1, "soft", "n0", 0);
-	run(&w, 2, "loud", "n1", 0);
-	look(&w, 10);
-	end(&w, j, 20);
-	look(&w, 30);
+	world.slurm.auth = &who;
+	j = run(&world, 1, "soft", "n0", 0);
+	run(&world, 2, "loud", "n1", 0);
+	look(&world, 10);
+	end(&world, j, 20);
+	look(&world, 30);
 	T_CHECK(found(1, &e) && e.n_neighbours == 1 && !e.slowdown);
 	np_accounting_record_free(&e);
-	tear_down(&w);
 }
 
 /* What cannot be written is logged, and forgotten. */
@@ -252,50 +244,41 @@ T_TEST("a store that cannot be written to")
 	struct np_err err = NP_ERR_INIT;
 	slurm_job_info_t *j;
 	struct np_job_snapshot v;
-	struct world w;
 
-	set_up(&w);
-	j = run(&w, 1, "soft", "n0", 0);
-	look(&w, 10);
-	end(&w, j, 20);
-	w.slurm.now_sec = w.begin_sec + 30;
-	T_CHECK(!some_jobs(&w.slurm, NULL, NULL, 0, &v));
-	T_CHECK(np_accounting_update(w.history, &v, &w.slurm.info, w.table,
-				     w.index, "/nonexistent/store", 0644,
-				     &err) < 0);
+	j = run(&world, 1, "soft", "n0", 0);
+	look(&world, 10);
+	end(&world, j, 20);
+	world.slurm.now_sec = world.begin_sec + 30;
+	T_CHECK(!some_jobs(&world.slurm, NULL, NULL, 0, &v));
+	T_CHECK(np_accounting_update(world.history, &v, &world.slurm.info,
+				     world.table, world.index,
+				     "/nonexistent/store", 0644, &err) < 0);
 	T_CHECK(err.text[0]);
-	T_CHECK(!np_accounting_update(w.history, &v, &w.slurm.info, w.table,
-				      w.index, "/nonexistent/store", 0644,
-				      &err));
+	T_CHECK(!np_accounting_update(world.history, &v, &world.slurm.info,
+				      world.table, world.index,
+				      "/nonexistent/store", 0644, &err));
 	np_job_snapshot_free(&v);
-	tear_down(&w);
 }
 
 /* A line for the log, and no trouble in state.json. */
 T_TEST("a day that is full is logged once")
 {
 	const unsigned before = some_n_logged();
-	char cmd[1200];
 	struct np_accounting_record e;
-	struct world w;
 
-	set_up(&w);
 	for (uint32_t id = 1; id <= 2; id++)
-		run(&w, id, "soft", "n0", 0);
-	look(&w, 10);
-	snprintf(cmd, sizeof(cmd),
-		 "mkdir %s/placement && truncate -s 64M "
-		 "%s/placement/ended-$(date -u +%%Y%%m%%d).jsonl",
-		 store, store);
-	T_CHECK(!system(cmd));
+		run(&world, id, "soft", "n0", 0);
+	look(&world, 10);
+	t_sh(store,
+	     "mkdir placement && "
+	     "truncate -s 64M placement/ended-$(date -u +%%Y%%m%%d).jsonl");
 	for (uint32_t id = 1; id <= 2; id++)
-		end(&w, &w.slurm.job[id - 1], 20);
-	look(&w, 30);
+		end(&world, &world.slurm.job[id - 1], 20);
+	look(&world, 30);
 	T_CHECK(!found(1, &e) && !found(2, &e));
-	T_CHECK(!np_accounting_has_more(w.history));
+	T_CHECK(!np_accounting_has_more(world.history));
 	T_CHECK(some_n_logged() == before + 1 &&
 		strstr(some_logged(), "no more ended jobs"));
-	tear_down(&w);
 }
 
 /* The same nodes, but leaf0 and leaf3 have other numbers than before. */
@@ -327,31 +310,28 @@ T_TEST("jobs that end while the topology changes")
 {
 	slurm_job_info_t *before, *loud, *after;
 	struct np_accounting_record e;
-	struct world w;
 
-	set_up(&w);
-	before = run(&w, 1, "soft", "n[0,12]", 0);
-	loud = run(&w, 2, "loud", "n1", 0);
-	after = run(&w, 3, "soft", "n2", 0);
-	look(&w, 10);
-	end(&w, before, 15);
-	change_topology(&w);
-	look(&w, 20);
+	before = run(&world, 1, "soft", "n[0,12]", 0);
+	loud = run(&world, 2, "loud", "n1", 0);
+	after = run(&world, 3, "soft", "n2", 0);
+	look(&world, 10);
+	end(&world, before, 15);
+	change_topology(&world);
+	look(&world, 20);
 	T_ROW("it ended before the change was noticed", found(1, &e));
 	T_CHECK(e.leaves && !strcmp(e.leaves, "leaf0"));
 	T_CHECK(e.partition && !strcmp(e.partition, "batch"));
-	T_CHECK(e.end == (double)w.begin_sec + 15 && e.n_neighbours == 2);
+	T_CHECK(e.end == (double)world.begin_sec + 15 && e.n_neighbours == 2);
 	T_CHECK(t_close(e.slowdown, .5, 1e-3));
 	np_accounting_record_free(&e);
-	end(&w, loud, 30);
-	end(&w, after, 40);
-	look(&w, 50);
+	end(&world, loud, 30);
+	end(&world, after, 40);
+	look(&world, 50);
 	T_ROW("it ran on", found(3, &e));
 	T_CHECK(e.leaves && !strcmp(e.leaves, "leaf0"));
 	T_CHECK(e.n_neighbours == 2);
 	T_CHECK(t_close(e.slowdown, pow(1.5, .75) - 1, 1e-3));
 	np_accounting_record_free(&e);
-	tear_down(&w);
 }
 
 /* More than one pass writes down, and one that ran with all of them. */
@@ -375,12 +355,10 @@ static void run_many(struct world *w, job_info_msg_t *jobs)
 
 static int count_lines(void)
 {
-	char cmd[600];
 	int n = -1;
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "cat %s/placement/ended-* | wc -l", store);
-	f = popen(cmd, "r");
+	f = popen(t_text("cat %s/placement/ended-* | wc -l", store), "r");
 	T_CHECK(f && fscanf(f, "%d", &n) == 1 && !pclose(f));
 	return n;
 }
@@ -393,23 +371,21 @@ static void many_at_once(bool topology_changes)
 {
 	job_info_msg_t jobs;
 	struct np_accounting_record e;
-	struct world w;
 	int passes = 1;
 
-	set_up(&w);
-	run_many(&w, &jobs);
-	look(&w, 60);
-	T_CHECK(!np_accounting_has_more(w.history));
+	run_many(&world, &jobs);
+	look(&world, 60);
+	T_CHECK(!np_accounting_has_more(world.history));
 	for (uint32_t i = 0; i < MANY; i++)
-		end(&w, &many[i], 90);
-	look(&w, 100);
-	T_CHECK(np_accounting_has_more(w.history));
+		end(&world, &many[i], 90);
+	look(&world, 100);
+	T_CHECK(np_accounting_has_more(world.history));
 	T_CHECK(count_lines() == NP_ACCOUNTING_MAX_WRITTEN);
 	jobs.record_count = 0; /* Slurm forgets them meanwhile */
 	if (topology_changes)
-		change_topology(&w);
-	for (; np_accounting_has_more(w.history) && passes < 9; passes++)
-		look(&w, 100 + passes);
+		change_topology(&world);
+	for (; np_accounting_has_more(world.history) && passes < 9; passes++)
+		look(&world, 100 + passes);
 	T_CHECK(passes == (MANY + NP_ACCOUNTING_MAX_WRITTEN - 1) /
 				  NP_ACCOUNTING_MAX_WRITTEN);
 	T_CHECK(count_lines() == MANY);
@@ -419,7 +395,6 @@ static void many_at_once(bool topology_changes)
 		e.n_neighbours + e.more_neighbours == MANY - 1 &&
 		e.end == e.start + 80);
 	np_accounting_record_free(&e);
-	tear_down(&w);
 }
 
 T_TEST("of many that end at once none is lost")

@@ -70,10 +70,7 @@ static int update(job_desc_msg_t *d, const char *id)
 /* In place of the RPCs. */
 int slurm_update_job(job_desc_msg_t *d)
 {
-	char id[16];
-
-	snprintf(id, sizeof(id), "%u", np_job_desc_id(d));
-	errno = update(d, id);
+	errno = update(d, t_text("%u", np_job_desc_id(d)));
 	return errno ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
@@ -93,6 +90,16 @@ int some_load_job(job_info_msg_t **out)
 	return SLURM_SUCCESS;
 }
 
+static void tear_down(void)
+{
+	for (int i = 0; i < SOME_JOBS; i++)
+		free(c.comment[i]);
+	np_job_cache_free(c.cache);
+	np_shared_free(c.shared);
+	some_slurm_free(&c.slurm);
+	memset(&c, 0, sizeof(c));
+}
+
 /*
  * Running loud 30 on leaf0. Quiet 11 has exclusions that are not needed any
  * more, soft 10 may go where it must not: 10 has to be written before 11.
@@ -102,7 +109,7 @@ static void set_up(void)
 	struct np_conf conf;
 	slurm_job_info_t *j;
 
-	memset(&c, 0, sizeof(c));
+	tear_down();
 	some_slurm(&c.slurm);
 	np_conf_init(&conf);
 	T_CHECK(!np_shared_new(&conf, &c.shared));
@@ -114,15 +121,6 @@ static void set_up(void)
 	j = some_job(&c.slurm, 10, "soft");
 	j->admin_comment = (char *)"x netprof{user=n9 held=0} y";
 	some_exclude(&c.slurm, j, "n9");
-}
-
-static void tear_down(void)
-{
-	for (int i = 0; i < SOME_JOBS; i++)
-		free(c.comment[i]);
-	np_job_cache_free(c.cache);
-	np_shared_free(c.shared);
-	some_slurm_free(&c.slurm);
 }
 
 static bool yes(void *arg)
@@ -170,12 +168,13 @@ static struct result make_pass(size_t max, bool (*go_on)(void *arg),
 	return r;
 }
 
+T_FIXTURE(set_up, tear_down);
+
 T_TEST("leaves are closed before others are opened")
 {
 	const struct np_written *w;
 	struct result r;
 
-	set_up();
 	r = make_pass(MAX, yes, NULL);
 	T_ROW("what closes leaves comes first", !strcmp(c.log, "10 11"));
 	T_CHECK(r.updates == 2 && !r.failures && !r.cut && r.written == 1);
@@ -190,28 +189,23 @@ T_TEST("leaves are closed before others are opened")
 	r = make_pass(MAX, yes, NULL);
 	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
 	T_ROW("but it is known what stands", r.written == 1);
-	tear_down();
 }
 
 T_TEST("so many updates, and not longer than wanted")
 {
 	struct result r;
 
-	set_up();
 	r = make_pass(2, yes, NULL); /* as much as stays for others */
 	T_CHECK(!strcmp(c.log, "10") && r.more && r.updates == 1);
 	r = make_pass(2, yes, NULL);
 	T_CHECK(!strcmp(c.log, "11") && !r.more);
-	tear_down();
 	set_up();
 	job_of(11)->user_id = SOME_UID + 1;
 	r = make_pass(3, yes, NULL);
 	T_ROW("each user has a share", !strcmp(c.log, "10 11") && !r.more);
-	tear_down();
 	set_up();
 	r = make_pass(MAX, no, NULL);
 	T_CHECK(!*c.log && r.cut && r.more && !r.updates);
-	tear_down();
 }
 
 /* A loud job that waits and is to be opened; not with soft 10. */
@@ -233,7 +227,6 @@ T_TEST("an update that fails")
 	struct result r;
 	unsigned before;
 
-	set_up();
 	add_waiting();
 	c.fails = 10;
 	c.error = ESLURM_ACCESS_DENIED;
@@ -249,7 +242,6 @@ T_TEST("an update that fails")
 	c.fails = 0;
 	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10") && !r.more && !r.failures);
-	tear_down();
 }
 
 /* As by another plugin, whose job_modify refuses the jobs of a kind. */
@@ -258,7 +250,6 @@ T_TEST("new jobs whose updates are refused delay no other job for long")
 	slurm_job_info_t *j;
 	unsigned opened_at = 0;
 
-	set_up();
 	add_waiting();
 	j = job_of(10);
 	c.error = ESLURM_ACCESS_DENIED;
@@ -269,7 +260,6 @@ T_TEST("new jobs whose updates are refused delay no other job for long")
 			opened_at = pass + 1;
 	}
 	T_CHECK(opened_at && opened_at <= 2 * NP_LOST_RACES);
-	tear_down();
 }
 
 static const struct {
@@ -306,7 +296,6 @@ T_TEST("a job that ended or started")
 		T_ROW(row->name, !strcmp(c.log, row->log));
 		T_ROW(row->name, r.more == !strstr(row->log, "12"));
 		T_ROW(row->name, !r.cut && !r.failures);
-		tear_down();
 		some_bits_free(bits);
 	}
 }
@@ -341,7 +330,6 @@ T_TEST("a change right after the first restriction keeps it")
 {
 	struct result r;
 
-	set_up();
 	c.before = user_changes_the_first;
 	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10 11") && !r.failures);
@@ -352,7 +340,6 @@ T_TEST("a change right after the first restriction keeps it")
 			  "x netprof{user=n12 ours=n[0-3] held=0} y"));
 	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!r.updates);
-	tear_down();
 }
 
 /* A user who is faster than the thread has his way. */
@@ -360,7 +347,6 @@ T_TEST("a change that a user makes meanwhile wins")
 {
 	struct result r;
 
-	set_up();
 	r = make_pass(MAX, yes, user_changes);
 	T_CHECK(!strcmp(c.log, "10! 11") && r.more && !r.failures);
 	T_ROW("the last note is not forgotten either",
@@ -375,19 +361,16 @@ T_TEST("a change that a user makes meanwhile wins")
 	T_CHECK(!*c.log);
 	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!r.updates);
-	tear_down();
 }
 
 static void user_changes_again(void)
 {
 	static int count;
 	job_desc_msg_t d;
-	char list[16];
 
-	snprintf(list, sizeof(list), "n%d", 12 + count++ % 3);
 	slurm_init_job_desc_msg(&d);
 	d.job_id_str = (char *)"10";
-	some_text(&d.exc_nodes, list);
+	some_text(&d.exc_nodes, t_text("n%d", 12 + count++ % 3));
 	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
 	some_exclude(&c.slurm, job_of(10), d.exc_nodes);
 	some_text(&d.exc_nodes, NULL);
@@ -405,7 +388,6 @@ T_TEST("a user who keeps changing a job delays no other job for long")
 	unsigned tried = 0, opened_at = 0, more = 0;
 	struct result r;
 
-	set_up();
 	add_waiting();
 	job_of(11)->user_id = SOME_UID + 1;
 	for (unsigned i = 0; i < 200; i++) {
@@ -432,7 +414,6 @@ T_TEST("a user who keeps changing a job delays no other job for long")
 	T_ROW("in the end it is written again",
 	      strstr(c.log, "10") &&
 		      strstr(job_of(10)->admin_comment, "ours=n[0-"));
-	tear_down();
 }
 
 static uint32_t racing;
@@ -441,13 +422,10 @@ static void racing_user_changes(void)
 {
 	static int count;
 	job_desc_msg_t d;
-	char list[16], id[16];
 
-	snprintf(list, sizeof(list), "n%d", 12 + count++ % 3);
-	snprintf(id, sizeof(id), "%u", racing);
 	slurm_init_job_desc_msg(&d);
-	d.job_id_str = id;
-	some_text(&d.exc_nodes, list);
+	d.job_id_str = t_text("%u", racing);
+	some_text(&d.exc_nodes, t_text("n%d", 12 + count++ % 3));
 	T_CHECK(!np_modify(c.shared, &d, job_of(racing)->user_id));
 	some_exclude(&c.slurm, job_of(racing), d.exc_nodes);
 	some_text(&d.exc_nodes, NULL);
@@ -491,7 +469,6 @@ T_TEST("two users who take turns at changing jobs delay no other job for long")
 		}
 		T_ROW(turns[i].name, opened_at);
 		T_ROW(turns[i].name, opened_at <= 3 * NP_LOST_RACES);
-		tear_down();
 	}
 }
 
@@ -514,7 +491,6 @@ T_TEST("a user who changes more jobs than can be updated delays no other")
 {
 	unsigned opened_at = 0;
 
-	set_up();
 	add_waiting();
 	job_of(10)->array_job_id = 7;
 	job_of(10)->array_task_id = 0;
@@ -531,7 +507,6 @@ T_TEST("a user who changes more jobs than can be updated delays no other")
 			opened_at = pass + 1;
 	}
 	T_CHECK(opened_at && opened_at <= 2 * NP_LOST_RACES);
-	tear_down();
 }
 
 static void user_excludes(const char *list)
@@ -549,7 +524,6 @@ static void user_excludes(const char *list)
 /* Also a node that we had excluded before. */
 T_TEST("what a user excludes while left alone stays")
 {
-	set_up();
 	make_pass(MAX, yes, NULL);
 	T_CHECK(strstr(job_of(10)->admin_comment, "user=n9 ours=n[0-3]"));
 	/* In the first one nothing is to be written. */
@@ -565,7 +539,6 @@ T_TEST("what a user excludes while left alone stays")
 	      strstr(job_of(10)->admin_comment, "user=n[1,9] ours=n[0-3]"));
 	make_pass(MAX, yes, NULL);
 	T_ROW("once", !*c.log);
-	tear_down();
 }
 
 /* Behind what could not be written a submission waits if it conflicts. */
@@ -606,7 +579,6 @@ T_TEST("submissions after a user who was faster")
 		np_shared_set_written(c.shared, a.written, a.n_written);
 		np_placement_free(p);
 		np_job_snapshot_free(&v);
-		tear_down();
 	}
 	np_app_index_unref(index);
 }
@@ -616,7 +588,6 @@ T_TEST("a job that moves waits until its new leaves are free")
 {
 	struct result r;
 
-	set_up();
 	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
 	some_exclude(&c.slurm, job_of(10), "n[4-15]");
 	r = make_pass(2, yes, NULL);
@@ -624,7 +595,6 @@ T_TEST("a job that moves waits until its new leaves are free")
 	T_ROW("half-way it waits",
 	      job_of(10)->eligible_time > SOME_NOW &&
 		      strstr(job_of(10)->admin_comment, "until="));
-	tear_down();
 	set_up();
 	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
 	some_exclude(&c.slurm, job_of(10), "n[4-15]");
@@ -635,12 +605,10 @@ T_TEST("a job that moves waits until its new leaves are free")
 	T_ROW("then not any more", job_of(10)->eligible_time == SOME_NOW);
 	r = make_pass(MAX, yes, NULL);
 	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
-	tear_down();
 }
 
 T_TEST("a hold whose annotation is overwritten ends as soon as another")
 {
-	set_up();
 	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
 	some_exclude(&c.slurm, job_of(10), "n[4-15]");
 	make_pass(2, yes, NULL);
@@ -650,7 +618,6 @@ T_TEST("a hold whose annotation is overwritten ends as soon as another")
 	T_CHECK(job_of(10)->eligible_time == SOME_NOW);
 	T_CHECK(some_same(job_of(10)->admin_comment,
 			  "ticket netprof{ours=n[0-3] held=0}"));
-	tear_down();
 }
 
 /* Slurm would let OPERATOR change job 10, and refuse STRANGER. */
@@ -738,7 +705,6 @@ T_TEST("a job that moves is checked against what the first pass wrote")
 	T_CHECK(!strcmp(c.log, "10! 10! 10! 10 11 10! 10! 10! 10"));
 	T_CHECK(c.checks == 6 && some_same(job_of(10)->admin_comment,
 					   "netprof{ours=n[0-3] held=0}"));
-	tear_down();
 }
 
 T_TEST("a change by somebody who may not be allowed to make it is kept")
@@ -757,7 +723,6 @@ T_TEST("a change by somebody who may not be allowed to make it is kept")
 				       (r->meanwhile == operator_delays));
 		make_pass(MAX, yes, NULL);
 		T_ROW(r->name, !*c.log);
-		tear_down();
 	}
 }
 
@@ -796,7 +761,6 @@ T_TEST("tasks of an array")
 		T_ROW(row->name, r.more == !!row->error);
 		T_ROW(row->name, (j->eligible_time > SOME_NOW) == row->waits);
 		some_bits_free(bits);
-		tear_down();
 	}
 }
 
@@ -828,7 +792,6 @@ T_TEST("a change right after a task got its leaf keeps the task there")
 	bitstr_t *bits = some_bits(0, 5);
 	slurm_job_info_t *j;
 
-	set_up();
 	first_task = NULL;
 	j = some_job(&c.slurm, 7, "loud");
 	j->array_job_id = 7;
@@ -849,7 +812,6 @@ T_TEST("a change right after a task got its leaf keeps the task there")
 	      some_same(first_task, "n15"));
 	free(first_task);
 	some_bits_free(bits);
-	tear_down();
 }
 
 /* What is taken back is the user's again, and our note is gone. */
@@ -858,7 +820,6 @@ T_TEST("a job that is released")
 	slurm_job_info_t *j;
 	struct result r;
 
-	set_up();
 	r = make_pass(MAX, yes, NULL);
 	j = job_of(10);
 	j->req_nodes = (char *)"n2"; /* now he chooses his nodes */
@@ -867,7 +828,6 @@ T_TEST("a job that is released")
 	T_CHECK(some_same(j->admin_comment, "x y"));
 	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!r.updates && !*c.log);
-	tear_down();
 }
 
 /* What a pass is made with. */
@@ -935,7 +895,6 @@ static bool try_without(const struct kit *kit, long nth)
 	T_ROW(name, !try_pass(kit));
 	T_ROW(name, some_same(job_of(11)->admin_comment, "netprof{held=0}"));
 	T_ROW(name, strstr(job_of(10)->admin_comment, "ours=n[0-3] "));
-	tear_down();
 	return failed;
 }
 

@@ -5,12 +5,18 @@
 #define ALL NP_CHANGE_ALL
 #define OTHER_USER (SOME_UID + 1)
 
-static struct np_changes *new_table(void)
-{
-	struct np_changes *t = NULL;
+static struct np_changes *table;
 
-	T_CHECK(!np_changes_new(&t));
-	return t;
+static void tear_down(void)
+{
+	np_changes_free(table);
+	table = NULL;
+}
+
+static void set_up(void)
+{
+	tear_down();
+	T_CHECK(!np_changes_new(&table));
 }
 
 static bool put(struct np_changes *t, uint32_t id, uint32_t task, uint32_t uid,
@@ -32,12 +38,10 @@ static size_t put_many(struct np_changes *t, uint32_t first, uint32_t n_jobs,
 		       uint32_t uid, size_t times)
 {
 	size_t taken = 0;
-	char list[32];
 
-	for (size_t i = 0; i < times; i++) {
-		snprintf(list, sizeof(list), "n%zu", i);
-		taken += put(t, first + i % n_jobs, ALL, uid, list);
-	}
+	for (size_t i = 0; i < times; i++)
+		taken +=
+			put(t, first + i % n_jobs, ALL, uid, t_text("n%zu", i));
 	return taken;
 }
 
@@ -60,26 +64,26 @@ static size_t take(struct np_changes *t)
 	return n;
 }
 
+T_FIXTURE(set_up, tear_down);
+
 T_TEST("changes are handed over, each once")
 {
-	struct np_changes *t = new_table();
 	struct np_change *c;
 	size_t n;
 
-	T_CHECK(!take(t));
-	put(t, 2, ALL, 5, "n1");
-	put(t, 1, 7, 5, "n1");
-	put(t, 1, 3, 5, "n1");
-	c = np_changes_take(t, &n);
+	T_CHECK(!take(table));
+	put(table, 2, ALL, 5, "n1");
+	put(table, 1, 7, 5, "n1");
+	put(table, 1, 3, 5, "n1");
+	c = np_changes_take(table, &n);
 	T_CHECK(n == 3 && c[0].id == 2 && c[1].id == 1 && c[1].task == 7 &&
 		c[2].id == 1 && c[2].task == 3);
-	T_CHECK(!take(t));
-	put(t, 3, ALL, 5, "n1");
-	np_changes_return(t, c, n);
-	T_ROW("those that were returned as well", take(t) == 4);
-	np_changes_return(t, NULL, 0);
-	T_CHECK(!take(t));
-	np_changes_free(t);
+	T_CHECK(!take(table));
+	put(table, 3, ALL, 5, "n1");
+	np_changes_return(table, c, n);
+	T_ROW("those that were returned as well", take(table) == 4);
+	np_changes_return(table, NULL, 0);
+	T_CHECK(!take(table));
 }
 
 /* What stands in the table after many different changes. */
@@ -98,77 +102,68 @@ static const struct {
 T_TEST("however many there are, few are kept")
 {
 	T_EACH(r, floods) {
-		struct np_changes *t = new_table();
+		set_up();
 
-		put_many(t, 100, r->n_jobs, r->uid, r->times);
-		T_ROW(r->name, take(t) == r->want);
-		np_changes_free(t);
+		put_many(table, 100, r->n_jobs, r->uid, r->times);
+		T_ROW(r->name, take(table) == r->want);
 	}
 }
 
 T_TEST("nobody takes the room of others")
 {
-	struct np_changes *t = new_table();
 	uint32_t uid;
 
-	put_many(t, 100, 1000, OTHER_USER, 1000);
-	T_CHECK(put(t, 7, ALL, SOME_UID, "n1"));
-	T_CHECK(put(t, 8, ALL, 0, "n1"));
+	put_many(table, 100, 1000, OTHER_USER, 1000);
+	T_CHECK(put(table, 7, ALL, SOME_UID, "n1"));
+	T_CHECK(put(table, 8, ALL, 0, "n1"));
 	T_ROW("the message says how many and whose",
-	      np_changes_take_missed(t, &uid) == 1000 - NP_CHANGES_OF_USER &&
+	      np_changes_take_missed(table, &uid) ==
+			      1000 - NP_CHANGES_OF_USER &&
 		      uid == OTHER_USER);
-	T_ROW("once", !np_changes_take_missed(t, &uid));
-	np_changes_free(t);
+	T_ROW("once", !np_changes_take_missed(table, &uid));
 }
 
 T_TEST("nor do many users take all of it")
 {
-	struct np_changes *t = new_table();
-
 	for (uint32_t uid = 100; uid < 110; uid++)
-		put_many(t, 100, 1000, uid, 1000);
-	T_CHECK(put(t, 7, ALL, SOME_UID, "n1"));
-	np_changes_free(t);
+		put_many(table, 100, 1000, uid, 1000);
+	T_CHECK(put(table, 7, ALL, SOME_UID, "n1"));
 }
 
 T_TEST("nor their memory")
 {
-	struct np_changes *t = new_table();
 	char *list = malloc(NP_CHANGES_MAX_LIST);
 	size_t taken = 0;
 
 	memset(list, 'n', NP_CHANGES_MAX_LIST - 1);
 	list[NP_CHANGES_MAX_LIST - 1] = '\0';
 	for (uint32_t i = 0; i < 1000; i++)
-		taken += put(t, i, ALL, OTHER_USER, list);
+		taken += put(table, i, ALL, OTHER_USER, list);
 	T_ROW("of a user",
 	      taken == NP_CHANGES_USER_BYTES / (2 * NP_CHANGES_MAX_LIST));
-	T_ROW("others still have theirs", put(t, 1, ALL, SOME_UID, list));
+	T_ROW("others still have theirs", put(table, 1, ALL, SOME_UID, list));
 	for (uint32_t i = 0; i < 1000; i++)
-		taken += put(t, i, ALL, 0, list);
+		taken += put(table, i, ALL, 0, list);
 	T_ROW("of all",
 	      taken + 1 == NP_CHANGES_BYTES / (2 * NP_CHANGES_MAX_LIST));
 	T_ROW("given back",
-	      take(t) == taken + 1 && put(t, 1, ALL, OTHER_USER, list));
+	      take(table) == taken + 1 && put(table, 1, ALL, OTHER_USER, list));
 	free(list);
-	np_changes_free(t);
 }
 
 T_TEST("the same again is no other change")
 {
-	struct np_changes *t = new_table();
 	struct np_change *c;
 	size_t n;
 
-	put(t, 7, ALL, SOME_UID, "n1");
-	put(t, 7, ALL, SOME_UID, "n2");
-	put(t, 7, ALL, SOME_UID, "n1");
-	put(t, 7, ALL, 0, "n1");
-	c = np_changes_take(t, &n);
+	put(table, 7, ALL, SOME_UID, "n1");
+	put(table, 7, ALL, SOME_UID, "n2");
+	put(table, 7, ALL, SOME_UID, "n1");
+	put(table, 7, ALL, 0, "n1");
+	c = np_changes_take(table, &n);
 	T_CHECK(n == 3 && !strcmp(c[0].passed_on, "n2") &&
 		!strcmp(c[1].passed_on, "n1"));
 	np_change_list_free(c, n);
-	np_changes_free(t);
 }
 
 /* clang-format off */
@@ -199,12 +194,11 @@ static const struct {
 T_TEST("an update that somebody overtook is known")
 {
 	T_EACH(r, races) {
-		struct np_changes *t = new_table();
+		set_up();
 
-		put(t, r->id, r->task, r->uid, "n1");
+		put(table, r->id, r->task, r->uid, "n1");
 		T_ROW(r->name,
-		      np_changes_overtake(t, &r->sending) == r->overtaken);
-		np_changes_free(t);
+		      np_changes_overtake(table, &r->sending) == r->overtaken);
 	}
 }
 
@@ -228,16 +222,15 @@ T_TEST("one without room stops the updates of that job")
 {
 	T_EACH(r, missed) {
 		const struct np_sending s = { r->sent, 0, ALL, SOME_UID };
-		struct np_changes *t = new_table();
+		set_up();
 
 		if (r->known)
-			know(t, SOME_UID);
-		np_changes_mark_missed(t, 9, r->uid);
-		know(t, SOME_UID);
-		T_ROW(r->name, np_changes_overtake(t, &s) == r->overtaken);
-		take(t);
-		T_ROW(r->name, !np_changes_overtake(t, &s));
-		np_changes_free(t);
+			know(table, SOME_UID);
+		np_changes_mark_missed(table, 9, r->uid);
+		know(table, SOME_UID);
+		T_ROW(r->name, np_changes_overtake(table, &s) == r->overtaken);
+		take(table);
+		T_ROW(r->name, !np_changes_overtake(table, &s));
 	}
 }
 
@@ -245,13 +238,11 @@ T_TEST("one without room stops the updates of that job")
 T_TEST("many users without room stop no other user's updates")
 {
 	const struct np_sending s = { 9, 0, ALL, SOME_UID };
-	struct np_changes *t = new_table();
 
 	for (uint32_t uid = OTHER_USER; uid < SOME_UID + 1000; uid++)
-		np_changes_mark_missed(t, uid, uid);
-	know(t, SOME_UID);
-	T_CHECK(!np_changes_overtake(t, &s));
-	np_changes_free(t);
+		np_changes_mark_missed(table, uid, uid);
+	know(table, SOME_UID);
+	T_CHECK(!np_changes_overtake(table, &s));
 }
 
 T_TEST("a doubtful request is known until the next pass")
@@ -259,34 +250,31 @@ T_TEST("a doubtful request is known until the next pass")
 	const struct np_sending job = { 9, 0, ALL, SOME_UID };
 	const struct np_sending task = { 15, 9, ALL, SOME_UID };
 	const struct np_sending other = { 8, 0, ALL, SOME_UID };
-	struct np_changes *t = new_table();
 
-	np_changes_mark_doubtful(t, 9);
-	know(t, SOME_UID);
-	T_ROW("not of a new job", !np_changes_doubt(t, &job));
-	np_changes_mark_doubtful(t, 9);
-	know(t, SOME_UID);
-	T_CHECK(np_changes_doubt(t, &job) && np_changes_doubt(t, &task) &&
-		!np_changes_doubt(t, &other));
-	take(t);
-	T_CHECK(!np_changes_doubt(t, &job));
-	put(t, 9, ALL, OTHER_USER, "n1");
+	np_changes_mark_doubtful(table, 9);
+	know(table, SOME_UID);
+	T_ROW("not of a new job", !np_changes_doubt(table, &job));
+	np_changes_mark_doubtful(table, 9);
+	know(table, SOME_UID);
+	T_CHECK(np_changes_doubt(table, &job) &&
+		np_changes_doubt(table, &task) &&
+		!np_changes_doubt(table, &other));
+	take(table);
+	T_CHECK(!np_changes_doubt(table, &job));
+	put(table, 9, ALL, OTHER_USER, "n1");
 	T_ROW("as a change by others, recorded while the job was new",
-	      np_changes_doubt(t, &job) && !np_changes_overtake(t, &job));
-	np_changes_free(t);
+	      np_changes_doubt(table, &job) &&
+		      !np_changes_overtake(table, &job));
 }
 
 T_TEST("what is surely not his to change")
 {
-	struct np_changes *t = new_table();
-
-	T_ROW("nothing is known", !np_changes_forbidden(t, 9, OTHER_USER));
-	know(t, SOME_UID);
-	T_CHECK(!np_changes_forbidden(t, 9, SOME_UID));
-	T_CHECK(!np_changes_forbidden(t, 9, 0));
-	T_CHECK(np_changes_forbidden(t, 9, OTHER_USER));
-	T_CHECK(!np_changes_forbidden(t, 10, OTHER_USER));
-	np_changes_free(t);
+	T_ROW("nothing is known", !np_changes_forbidden(table, 9, OTHER_USER));
+	know(table, SOME_UID);
+	T_CHECK(!np_changes_forbidden(table, 9, SOME_UID));
+	T_CHECK(!np_changes_forbidden(table, 9, 0));
+	T_CHECK(np_changes_forbidden(table, 9, OTHER_USER));
+	T_CHECK(!np_changes_forbidden(table, 10, OTHER_USER));
 }
 
 /* Whose changes count for job 12, task 3 of array 10, the last one first. */
@@ -301,15 +289,14 @@ T_TEST("the changes of one job")
 		{ 11, ALL, SOME_UID, "not" },	{ 10, ALL, SOME_UID, "d" },
 		{ 12, ALL, OTHER_USER, "not" },
 	};
-	struct np_changes *t = new_table();
 	const struct np_change *found[NP_CHANGES_FOUND];
 	struct np_change *c;
 	char text[16] = "";
 	size_t n, of;
 
 	T_EACH(r, puts)
-		put(t, r->id, r->task, r->uid, r->list);
-	c = np_changes_take(t, &n);
+		put(table, r->id, r->task, r->uid, r->list);
+	c = np_changes_take(table, &n);
 	of = np_changes_find(c, n, 12, 10, 3, SOME_UID, found,
 			     NP_CHANGES_FOUND);
 	for (size_t i = 0; i < of && i < 8; i++)
@@ -318,5 +305,4 @@ T_TEST("the changes of one job")
 	T_CHECK(np_changes_find(c, n, 11, 0, ALL, SOME_UID, found, 9) == 1);
 	T_CHECK(np_changes_find(c, n, 13, 0, ALL, SOME_UID, found, 9) == 0);
 	np_change_list_free(c, n);
-	np_changes_free(t);
 }

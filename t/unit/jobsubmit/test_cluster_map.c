@@ -59,25 +59,25 @@ static const struct {
 };
 /* clang-format on */
 
+T_FIXTURE(some_slurm_begin, some_slurm_end);
+
 T_TEST("which nodes would do for a job")
 {
-	struct some_slurm s;
-
-	some_slurm(&s);
 	T_EACH(r, fits) {
 		struct np_job_fit fit;
 		uint64_t nodes[1] = { 0 };
-		int rc = np_cluster_map_fit(s.map, &r->required, nodes, &fit);
+		int rc =
+			np_cluster_map_fit(ctld.map, &r->required, nodes, &fit);
 
 		T_ROW(r->name, rc == r->rc);
 		T_ROW(r->name, fit.partition == r->partition);
 		if (rc)
 			continue;
-		T_ROW(r->name, some_same(some_hosts(s.map, nodes), r->nodes));
+		T_ROW(r->name,
+		      some_same(some_hosts(ctld.map, nodes), r->nodes));
 		T_ROW(r->name, fit.min_nodes == r->n);
 		T_ROW(r->name, fit.undetermined == r->undetermined);
 	}
-	some_slurm_free(&s);
 }
 
 static const struct {
@@ -104,18 +104,15 @@ static const struct {
 
 T_TEST("lists of nodes, whatever a user writes")
 {
-	struct some_slurm s;
-
-	some_slurm(&s);
 	T_EACH(r, lists) {
 		uint64_t nodes[1] = { 0xff };
-		int rc = np_cluster_map_parse_hostlist(s.map, r->hosts, nodes);
+		int rc = np_cluster_map_parse_hostlist(ctld.map, r->hosts,
+						       nodes);
 
 		T_ROW(r->name, rc == r->rc);
 		T_ROW(r->name,
-		      rc || some_same(some_hosts(s.map, nodes), r->want));
+		      rc || some_same(some_hosts(ctld.map, nodes), r->want));
 	}
-	some_slurm_free(&s);
 }
 
 static const struct {
@@ -146,18 +143,16 @@ T_TEST("closed leaves as a list")
 {
 	const uint64_t none = 0;
 	struct np_cluster_map *a;
-	struct some_slurm s;
 	char *list;
 
-	some_slurm(&s);
 	T_EACH(r, closed) {
-		char *got = np_cluster_map_format_closed(s.map, &r->open);
+		char *got = np_cluster_map_format_closed(ctld.map, &r->open);
 
 		T_ROW(r->name, some_same(got, r->want));
 		T_ROW(r->name, !got == !r->want);
 		free(got);
 	}
-	a = make(&s, NULL,
+	a = make(&ctld, NULL,
 		 "SwitchName=a Level=0 Nodes=n[9-11]\n"
 		 "SwitchName=b Level=0 Nodes=n[0-2]\n",
 		 false);
@@ -166,64 +161,54 @@ T_TEST("closed leaves as a list")
 	      list && some_same(list, "n[0-2,9-11]"));
 	free(list);
 	np_cluster_map_unref(a);
-	some_slurm_free(&s);
 }
 
 T_TEST("partitions by name")
 {
-	struct some_slurm s;
-
-	some_slurm(&s);
-	T_CHECK(s.map->n_parts == SOME_PARTS);
-	T_CHECK(np_cluster_map_partition(s.map, NULL) == 0);
-	T_CHECK(np_cluster_map_partition(s.map, "big") == 3);
-	T_CHECK(np_cluster_map_partition(s.map, "big,batch") == 3);
-	T_CHECK(np_cluster_map_partition(s.map, "") == -1);
-	T_CHECK(s.map->part[0].shares_nodes);
-	T_CHECK(!s.map->part[2].shares_nodes);
-	some_slurm_free(&s);
+	T_CHECK(ctld.map->n_parts == SOME_PARTS);
+	T_CHECK(np_cluster_map_partition(ctld.map, NULL) == 0);
+	T_CHECK(np_cluster_map_partition(ctld.map, "big") == 3);
+	T_CHECK(np_cluster_map_partition(ctld.map, "big,batch") == 3);
+	T_CHECK(np_cluster_map_partition(ctld.map, "") == -1);
+	T_CHECK(ctld.map->part[0].shares_nodes);
+	T_CHECK(!ctld.map->part[2].shares_nodes);
 }
 
 T_TEST("a map is made anew only when it has to")
 {
-	struct some_slurm s;
 	struct np_cluster_map *a;
 
-	some_slurm(&s);
-	a = make(&s, s.map, s.info.topology, false);
-	T_ROW("nothing changed", a == s.map);
+	a = make(&ctld, ctld.map, ctld.info.topology, false);
+	T_ROW("nothing changed", a == ctld.map);
 	np_cluster_map_unref(a);
-	s.node[3].cpu_load = 400;
-	s.node[3].node_state = NODE_STATE_DOWN;
-	a = make(&s, s.map, s.info.topology, false);
-	T_ROW("only what nodes do changed", a == s.map);
+	ctld.node[3].cpu_load = 400;
+	ctld.node[3].node_state = NODE_STATE_DOWN;
+	a = make(&ctld, ctld.map, ctld.info.topology, false);
+	T_ROW("only what nodes do changed", a == ctld.map);
 	np_cluster_map_unref(a);
-	s.node[3].features_act = (char *)"new";
-	a = make(&s, s.map, s.info.topology, false);
-	T_ROW("a feature changed", a && a != s.map);
+	ctld.node[3].features_act = (char *)"new";
+	a = make(&ctld, ctld.map, ctld.info.topology, false);
+	T_ROW("a feature changed", a && a != ctld.map);
 	np_cluster_map_unref(a);
-	a = make(&s, s.map, "", false);
-	T_ROW("no topology any more", a && a != s.map && !a->leaves->n);
+	a = make(&ctld, ctld.map, "", false);
+	T_ROW("no topology any more", a && a != ctld.map && !a->leaves->n);
 	T_ROW("without leaves none is closed",
 	      a && !np_cluster_map_format_closed(a, NULL));
 	np_cluster_map_unref(a);
-	a = make(&s, s.map, s.info.topology, true);
+	a = make(&ctld, ctld.map, ctld.info.topology, true);
 	T_ROW("whole nodes", a && !a->part[0].shares_nodes);
 	np_cluster_map_unref(a);
-	some_slurm_free(&s);
 }
 
 T_TEST("nodes that Slurm deleted")
 {
 	static int32_t pairs[] = { 0, 2, 2000000000, 2000000000, -1 };
-	struct some_slurm s;
 	struct np_cluster_map *a;
 	uint64_t nodes[1];
 
-	some_slurm(&s);
-	s.node[1].name = NULL;
-	s.node[5].name = NULL;
-	a = make(&s, NULL, s.info.topology, false);
+	ctld.node[1].name = NULL;
+	ctld.node[5].name = NULL;
+	a = make(&ctld, NULL, ctld.info.topology, false);
 	if (a) {
 		np_cluster_map_from_ranges(a, pairs, nodes);
 		T_ROW("their bits are not set",
@@ -234,7 +219,6 @@ T_TEST("nodes that Slurm deleted")
 	}
 	T_CHECK(a != NULL);
 	np_cluster_map_unref(a);
-	some_slurm_free(&s);
 }
 
 /*
@@ -358,9 +342,6 @@ static const struct {
 
 T_TEST("rails come from the file or from Slurm's topology")
 {
-	struct some_slurm s;
-
-	some_slurm(&s);
 	T_EACH(r, rails) {
 		char text[1024], got[256] = "", on[256] = "";
 		struct np_cluster_map *a, *again;
@@ -371,9 +352,9 @@ T_TEST("rails come from the file or from Slurm's topology")
 		snprintf(text + len, sizeof(text) - len,
 			 NP_TOPO_RAILS "%s\nrails.conf\n%s", r->devices,
 			 r->file);
-		a = make(&s, NULL, text, false);
+		a = make(&ctld, NULL, text, false);
 		T_ROW(r->name, a && !strcmp(a->rails_error.text, r->error));
-		again = make(&s, a, text, false);
+		again = make(&ctld, a, text, false);
 		T_ROW("not parsed again", again == a);
 		np_cluster_map_unref(again);
 		for (size_t k = 0; a && k < a->leaves->n; k++) {
@@ -397,20 +378,16 @@ T_TEST("rails come from the file or from Slurm's topology")
 		T_ROW(r->name, a && !strcmp(a->warning.text, r->warning));
 		np_cluster_map_unref(a);
 	}
-	some_slurm_free(&s);
 }
 
 T_TEST("topologies as Slurm forgives them, and several of them")
 {
-	struct some_slurm s;
-
-	some_slurm(&s);
 	T_EACH(r, topologies) {
 		char text[512], got[256] = "";
 		struct np_cluster_map *a;
 
 		print_lines(r->topology, text);
-		a = make(&s, NULL, text, false);
+		a = make(&ctld, NULL, text, false);
 		T_ROW(r->name, a != NULL);
 		for (size_t k = 0; a && k < a->leaves->n; k++) {
 			uint64_t nodes = 0;
@@ -433,25 +410,23 @@ T_TEST("topologies as Slurm forgives them, and several of them")
 		      a && (r->no_leaves || !jobs_are_left_alone(a, "big")));
 		np_cluster_map_unref(a);
 	}
-	some_slurm_free(&s);
 }
 
 T_TEST("Slurm's files and users may name nodes by their hosts")
 {
 	static char host[4][4] = { "h0", "h1", "h2", "h3" };
 	struct np_cluster_map *before, *a;
-	struct some_slurm s;
 	uint64_t nodes[1];
 
-	some_slurm(&s);
-	before = make(&s, NULL, "", false);
+	before = make(&ctld, NULL, "", false);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(host); i++)
-		s.node[i].node_hostname = host[i];
-	s.node[4].node_hostname = s.name[5];
-	s.node[6].node_hostname = s.node[7].node_hostname = (char *)"both";
-	s.node[8].node_hostname = s.name[8];
-	a = make(&s, before, "SwitchName=a Level=0 Nodes=h[1-3],n5,both,none\n",
-		 false);
+		ctld.node[i].node_hostname = host[i];
+	ctld.node[4].node_hostname = ctld.name[5];
+	ctld.node[6].node_hostname = ctld.node[7].node_hostname =
+		(char *)"both";
+	ctld.node[8].node_hostname = ctld.name[8];
+	a = make(&ctld, before,
+		 "SwitchName=a Level=0 Nodes=h[1-3],n5,both,none\n", false);
 	T_CHECK(a && a != before && a->leaves->n == 1);
 	memset(nodes, 0, sizeof(nodes));
 	for (uint32_t i = 0; a && i < a->leaves->first[1]; i++)
@@ -462,7 +437,6 @@ T_TEST("Slurm's files and users may name nodes by their hosts")
 		      some_same(some_hosts(a, nodes), "n[0-1,8]"));
 	np_cluster_map_unref(before);
 	np_cluster_map_unref(a);
-	some_slurm_free(&s);
 }
 
 /* Each node has four or eight CPUs, two of a core. */
@@ -472,15 +446,13 @@ T_TEST("a job that takes one thread of each core needs more nodes")
 						.threads_per_core = 1 };
 	uint64_t nodes[1];
 	struct np_cluster_map *a;
-	struct some_slurm s;
 	struct np_job_fit fit;
 
-	some_slurm(&s);
 	for (size_t i = 0; i < SOME_NODES; i++)
-		s.node[i].threads = 2;
-	a = make(&s, s.map, s.info.topology, false);
-	T_ROW("threads changed", a && a != s.map);
-	if (a && a != s.map) {
+		ctld.node[i].threads = 2;
+	a = make(&ctld, ctld.map, ctld.info.topology, false);
+	T_ROW("threads changed", a && a != ctld.map);
+	if (a && a != ctld.map) {
 		np_cluster_map_fit(a, &required, nodes, &fit);
 		T_ROW("one thread of a core", fit.min_nodes == 8);
 		required.threads_per_core = 2;
@@ -488,17 +460,12 @@ T_TEST("a job that takes one thread of each core needs more nodes")
 		T_ROW("both", fit.min_nodes == 4);
 	}
 	np_cluster_map_unref(a);
-	some_slurm_free(&s);
 }
 
 T_TEST("what cannot be is reported")
 {
-	struct some_slurm s;
-
-	some_slurm(&s);
-	s.nodes.record_count = 0;
-	T_ROW("no nodes", !make(&s, NULL, "", false));
-	some_slurm_free(&s);
+	ctld.nodes.record_count = 0;
+	T_ROW("no nodes", !make(&ctld, NULL, "", false));
 }
 
 /* More kinds of nodes than are kept apart: none is promised too much. */

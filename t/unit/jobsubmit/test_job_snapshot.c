@@ -129,16 +129,17 @@ static const struct {
 	  SHARES, 0, -1, "mine", true },
 };
 
+T_FIXTURE(some_slurm_begin, some_slurm_end);
+
 T_TEST("what kind of job it is")
 {
 	T_EACH(r, jobs) {
 		const struct np_job *in;
-		struct some_slurm s;
 		struct np_job_snapshot v;
 
-		some_slurm(&s);
-		r->set(&s, some_job(&s, 7, "loud"));
-		T_ROW(r->name, !some_jobs(&s, NULL, NULL, 0, &v));
+		some_slurm_begin();
+		r->set(&ctld, some_job(&ctld, 7, "loud"));
+		T_ROW(r->name, !some_jobs(&ctld, NULL, NULL, 0, &v));
 		T_ROW(r->name, v.n_jobs == r->there);
 		T_ROW(r->name, v.snapshot->n_jobs == v.n_jobs);
 		if (v.n_jobs) {
@@ -153,7 +154,6 @@ T_TEST("what kind of job it is")
 			T_ROW(r->name, !strcmp(v.job[0].app, r->app));
 		}
 		np_job_snapshot_free(&v);
-		some_slurm_free(&s);
 	}
 }
 
@@ -161,18 +161,16 @@ T_TEST("arrays and their tasks")
 {
 	bitstr_t *bits = some_bits(3, 64);
 	const struct np_job *in;
-	struct some_slurm s;
 	slurm_job_info_t *j;
 	struct np_job_snapshot v;
 
-	some_slurm(&s);
-	j = some_job(&s, 7, "loud");
+	j = some_job(&ctld, 7, "loud");
 	j->array_job_id = 7;
 	j->array_bitmap = bits;
-	j = some_job(&s, 9, "loud");
+	j = some_job(&ctld, 9, "loud");
 	j->array_job_id = 7;
 	j->array_task_id = 2;
-	T_CHECK(!some_jobs(&s, NULL, NULL, 0, &v));
+	T_CHECK(!some_jobs(&ctld, NULL, NULL, 0, &v));
 	T_CHECK(v.n_jobs == 2);
 	in = &v.snapshot->job[0];
 	T_ROW("the record", in->array == 7 && in->task == 3 && in->tasks == 61);
@@ -185,7 +183,6 @@ T_TEST("arrays and their tasks")
 	T_ROW("a task", v.job[1].task == 2 && !v.job[1].n_tasks);
 	np_job_snapshot_free(&v);
 	some_bits_free(bits);
-	some_slurm_free(&s);
 }
 
 static const struct {
@@ -212,17 +209,14 @@ static const struct {
 
 T_TEST("the state of nodes")
 {
-	struct some_slurm s;
 	struct np_job_snapshot v;
 
-	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nodes); i++)
-		s.node[i].node_state = nodes[i].state;
-	T_CHECK(!some_jobs(&s, NULL, NULL, 0, &v));
+		ctld.node[i].node_state = nodes[i].state;
+	T_CHECK(!some_jobs(&ctld, NULL, NULL, 0, &v));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nodes); i++)
 		T_ROW(nodes[i].name, v.node[i] == nodes[i].want);
 	np_job_snapshot_free(&v);
-	some_slurm_free(&s);
 }
 
 #define LATER (SOME_NOW + 60)
@@ -290,23 +284,22 @@ T_TEST("whose exclusions are whose, and whose begin time")
 	T_EACH(r, notes) {
 		const struct np_job_entry *entry;
 		const struct np_job *in;
-		struct some_slurm s;
 		slurm_job_info_t *j;
 		struct np_job_snapshot v;
 
-		some_slurm(&s);
-		j = some_job(&s, 7, "loud");
+		some_slurm_begin();
+		j = some_job(&ctld, 7, "loud");
 		j->admin_comment = (char *)r->comment;
-		some_exclude(&s, j, r->exc);
+		some_exclude(&ctld, j, r->exc);
 		if (r->eligible)
 			j->eligible_time = r->eligible;
-		T_ROW(r->name, !some_jobs(&s, NULL, NULL, 0, &v));
+		T_ROW(r->name, !some_jobs(&ctld, NULL, NULL, 0, &v));
 		entry = &v.job[0];
 		in = &v.snapshot->job[0];
 		T_ROW(r->name,
-		      some_same(some_hosts(s.map, entry->user), r->user));
-		T_ROW(r->name,
-		      some_same(some_hosts(s.map, entry->written), r->written));
+		      some_same(some_hosts(ctld.map, entry->user), r->user));
+		T_ROW(r->name, some_same(some_hosts(ctld.map, entry->written),
+					 r->written));
 		T_ROW(r->name, entry->in_effect == r->in_effect);
 		T_ROW(r->name, entry->begin_sec == r->begin_sec);
 		T_ROW(r->name, in->eligible_sec == r->eligible_sec);
@@ -315,7 +308,6 @@ T_TEST("whose exclusions are whose, and whose begin time")
 		if (in->prior == NP_PRIOR_RESTRICTED)
 			T_ROW(r->name, in->prior_leaves[0] == 0xe);
 		np_job_snapshot_free(&v);
-		some_slurm_free(&s);
 	}
 }
 
@@ -351,20 +343,18 @@ static const struct {
 T_TEST("which jobs are new ones")
 {
 	T_EACH(r, arrivals) {
-		struct some_slurm s;
 		struct np_arrivals a;
 		uint32_t last_id = 6;
 		slurm_job_info_t *j;
 
-		some_slurm(&s);
-		j = some_job(&s, 7, "loud");
+		some_slurm_begin();
+		j = some_job(&ctld, 7, "loud");
 		j->submit_time = SOME_NOW;
-		r->set(&s, j);
-		T_ROW(r->name, !np_ctld_info_arrivals(&s.info, SOME_NOW - 5,
+		r->set(&ctld, j);
+		T_ROW(r->name, !np_ctld_info_arrivals(&ctld.info, SOME_NOW - 5,
 						      &last_id, &a));
 		T_ROW(r->name, last_id == j->job_id);
 		T_ROW(r->name, np_arrivals_take(&a, SOME_UID) == r->arrived);
 		free(a.of);
-		some_slurm_free(&s);
 	}
 }

@@ -47,28 +47,28 @@ static const struct {
 };
 /* clang-format on */
 
+T_FIXTURE(some_slurm_begin, some_slurm_end);
+
 T_TEST("a change counts if Slurm made it")
 {
 	T_EACH(r, changes) {
-		struct some_slurm s;
 		slurm_job_info_t *j;
 		struct np_job_snapshot v;
 
-		some_slurm(&s);
-		j = some_job(&s, 7, "loud");
+		some_slurm_begin();
+		j = some_job(&ctld, 7, "loud");
 		j->admin_comment = (char *)NOTE;
-		some_exclude(&s, j, r->exc);
-		j = some_job(&s, 9, "loud");
+		some_exclude(&ctld, j, r->exc);
+		j = some_job(&ctld, 9, "loud");
 		j->admin_comment = (char *)NOTE;
-		some_exclude(&s, j, "n[0-3,8]");
-		T_ROW(r->name, !some_jobs(&s, NULL, r->change,
+		some_exclude(&ctld, j, "n[0-3,8]");
+		T_ROW(r->name, !some_jobs(&ctld, NULL, r->change,
 					  r->change[1].id ? 2 : 1, &v));
 		T_ROW(r->name,
-		      some_same(some_hosts(s.map, v.job[0].user), r->user));
+		      some_same(some_hosts(ctld.map, v.job[0].user), r->user));
 		T_ROW(r->name,
-		      some_same(some_hosts(s.map, v.job[1].user), "n8"));
+		      some_same(some_hosts(ctld.map, v.job[1].user), "n8"));
 		np_job_snapshot_free(&v);
-		some_slurm_free(&s);
 	}
 }
 
@@ -91,25 +91,23 @@ static const struct {
 T_TEST("changes of arrays and of tasks")
 {
 	T_EACH(r, arrays) {
-		struct some_slurm s;
 		struct np_job_snapshot v;
 
-		some_slurm(&s);
+		some_slurm_begin();
 		for (uint32_t id = 7; id <= 9; id += 2) {
-			slurm_job_info_t *j = some_job(&s, id, "loud");
+			slurm_job_info_t *j = some_job(&ctld, id, "loud");
 
 			j->array_job_id = 7;
 			j->array_task_id = id == 9 ? 2 : NO_VAL;
 			j->admin_comment = (char *)NOTE;
-			some_exclude(&s, j, "n[0-3]");
+			some_exclude(&ctld, j, "n[0-3]");
 		}
-		T_ROW(r->name, !some_jobs(&s, NULL, &r->change, 1, &v));
-		T_ROW(r->name, some_same(some_hosts(s.map, v.job[0].user),
+		T_ROW(r->name, !some_jobs(&ctld, NULL, &r->change, 1, &v));
+		T_ROW(r->name, some_same(some_hosts(ctld.map, v.job[0].user),
 					 r->of_record));
-		T_ROW(r->name,
-		      some_same(some_hosts(s.map, v.job[1].user), r->of_task));
+		T_ROW(r->name, some_same(some_hosts(ctld.map, v.job[1].user),
+					 r->of_task));
 		np_job_snapshot_free(&v);
-		some_slurm_free(&s);
 	}
 }
 
@@ -157,21 +155,19 @@ T_TEST("changes of the begin time")
 {
 	T_EACH(r, begins) {
 		struct np_change c = r->change;
-		struct some_slurm s;
 		slurm_job_info_t *j;
 		struct np_job_snapshot v;
 
 		c.id = 7;
 		c.task = ALL;
-		some_slurm(&s);
-		j = some_job(&s, 7, "loud");
+		some_slurm_begin();
+		j = some_job(&ctld, 7, "loud");
 		j->admin_comment =
 			(char *)"netprof{until=1000060 begin=1000030 held=0}";
 		j->eligible_time = r->eligible;
-		T_ROW(r->name, !some_jobs(&s, NULL, &c, 1, &v));
+		T_ROW(r->name, !some_jobs(&ctld, NULL, &c, 1, &v));
 		T_ROW(r->name, v.job[0].annotation.begin_sec == r->begin);
 		np_job_snapshot_free(&v);
-		some_slurm_free(&s);
 	}
 }
 
@@ -192,27 +188,25 @@ T_TEST("a note that was overwritten is remembered")
 {
 	T_EACH(r, overwritten) {
 		struct np_job_cache *cache;
-		struct some_slurm s;
 		slurm_job_info_t *j;
 		struct np_job_snapshot v;
 
-		some_slurm(&s);
+		some_slurm_begin();
 		T_CHECK(!np_job_cache_new(&cache));
-		j = some_job(&s, 7, "loud");
+		j = some_job(&ctld, 7, "loud");
 		j->admin_comment = (char *)NOTE;
-		some_exclude(&s, j, "n[0-3,8]");
-		T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
+		some_exclude(&ctld, j, "n[0-3,8]");
+		T_CHECK(!some_jobs(&ctld, cache, NULL, 0, &v));
 		np_job_snapshot_free(&v);
 		np_job_cache_sweep(cache);
 		j->admin_comment = (char *)r->second;
-		T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
+		T_CHECK(!some_jobs(&ctld, cache, NULL, 0, &v));
 		T_ROW(r->name,
-		      some_same(some_hosts(s.map, v.job[0].user), r->user));
+		      some_same(some_hosts(ctld.map, v.job[0].user), r->user));
 		T_ROW(r->name, v.job[0].in_effect == r->in_effect);
 		T_ROW(r->name, some_same(v.job[0].comment, r->second));
 		np_job_snapshot_free(&v);
 		np_job_cache_free(cache);
-		some_slurm_free(&s);
 	}
 }
 
@@ -220,23 +214,20 @@ T_TEST("a note that was overwritten is remembered")
 T_TEST("how long a job was held is kept exactly")
 {
 	struct np_job_cache *cache;
-	struct some_slurm s;
 	slurm_job_info_t *j;
 	struct np_job_snapshot v;
 
-	some_slurm(&s);
 	T_CHECK(!np_job_cache_new(&cache));
-	j = some_job(&s, 7, "loud");
+	j = some_job(&ctld, 7, "loud");
 	j->admin_comment = (char *)"netprof{held=30}";
-	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
+	T_CHECK(!some_jobs(&ctld, cache, NULL, 0, &v));
 	T_CHECK(v.snapshot->job[0].held_sec == 30);
 	np_job_snapshot_free(&v);
 	np_job_cache_find(cache, 7)->held_sec = 44;
-	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
+	T_CHECK(!some_jobs(&ctld, cache, NULL, 0, &v));
 	T_CHECK(v.snapshot->job[0].held_sec == 44);
 	np_job_snapshot_free(&v);
 	np_job_cache_free(cache);
-	some_slurm_free(&s);
 }
 
 /*
@@ -256,24 +247,22 @@ T_TEST("who was overtaken was held back")
 {
 	T_EACH(r, started) {
 		struct np_placement *p;
-		struct some_slurm s;
 		slurm_job_info_t *j;
 		struct np_job_snapshot v;
 
-		some_slurm(&s);
+		some_slurm_begin();
 		for (int k = 0; k < SOME_NODES; k++)
-			s.node[k].node_state = NODE_STATE_ALLOCATED;
-		j = some_job(&s, 7, "loud");
+			ctld.node[k].node_state = NODE_STATE_ALLOCATED;
+		j = some_job(&ctld, 7, "loud");
 		j->admin_comment = (char *)"netprof{ours=n[0-3] held=0}";
-		some_exclude(&s, j, "n[0-3]");
-		j = some_job(&s, r->other, "quiet");
-		some_run(&s, j, "n0");
+		some_exclude(&ctld, j, "n[0-3]");
+		j = some_job(&ctld, r->other, "quiet");
+		some_run(&ctld, j, "n0");
 		j->start_time = SOME_NOW - 1;
-		T_ROW(r->name, !some_jobs(&s, NULL, NULL, 0, &v));
+		T_ROW(r->name, !some_jobs(&ctld, NULL, NULL, 0, &v));
 		p = some_decision(&v);
 		T_ROW(r->name, np_outcome_of(p, 0)->held_sec == r->held_sec);
 		np_placement_free(p);
 		np_job_snapshot_free(&v);
-		some_slurm_free(&s);
 	}
 }

@@ -156,7 +156,6 @@ static void start(void)
 	static char *host = (char *)"ctl0";
 	static int count;
 	struct np_conf conf;
-	char path[600];
 
 	memset(&w, 0, sizeof(w));
 	snprintf(w.store, sizeof(w.store), "%s/cycle%d", t_tmpdir(), count++);
@@ -172,9 +171,8 @@ static void start(void)
 	np_conf_init(&conf);
 	T_CHECK(!np_shared_new(&conf, &w.shared));
 	new_cycle();
-	snprintf(path, sizeof(path), "%s/netprof.conf", w.store);
 	unsetenv("NETPROF_STORE");
-	setenv("NETPROF_CONF", path, 1);
+	setenv("NETPROF_CONF", t_text("%s/netprof.conf", w.store), 1);
 	some_on_log = on_said;
 }
 
@@ -211,11 +209,12 @@ static bool is_known(const char *app)
 	return known;
 }
 
+T_FIXTURE(start, stop);
+
 T_TEST("nobody waits while the store is read")
 {
 	unsigned uid = geteuid();
 
-	start();
 	put_own("fft", "fft");
 	sh("echo '{' >users/%u/fft/20250101T000000Z-bad.json", uid);
 	add_job(1, "fft");
@@ -231,7 +230,6 @@ T_TEST("nobody waits while the store is read")
 		look();
 	}
 	T_CHECK(is_known("halo") && w.n_skipped == 2 && !w.n_busy);
-	stop();
 }
 
 /* On a busy machine there may be no time left to read in one pass or more. */
@@ -247,7 +245,6 @@ static void look_until_it_waits(void)
 
 T_TEST("what a newcomer needs is read at once")
 {
-	start();
 	sh("mkdir -p published && cp -r $D/own/fft published/fft");
 	look_until_it_waits();
 	put_own("halo", "halo");
@@ -256,7 +253,6 @@ T_TEST("what a newcomer needs is read at once")
 	T_CHECK(is_known("halo") || w.next.wait_sec == 0);
 	look_until_it_waits();
 	T_CHECK(is_known("halo"));
-	stop();
 }
 
 /* Not when it comes to writing into a job. */
@@ -282,7 +278,6 @@ T_TEST("newcomers wait while not all is written")
 	slurm_job_info_t *j;
 	unsigned calls = 0;
 
-	start();
 	put_own("fft", "fft");
 	add_job(1, "fft");
 	j = some_job(&w.slurm, 2, "fft");
@@ -293,7 +288,6 @@ T_TEST("newcomers wait while not all is written")
 	w.slurm.jobs.record_count--;
 	look();
 	T_CHECK(!is_busy());
-	stop();
 }
 
 /* slurmctld has not made a job of it yet when its callback returns. */
@@ -301,7 +295,6 @@ T_TEST("what was just let in is seen")
 {
 	double begin, least = INFINITY;
 
-	start();
 	look();
 	pthread_mutex_lock(&w.shared->lock);
 	begin = w.shared->admitted_sec = np_mono_sec();
@@ -315,21 +308,19 @@ T_TEST("what was just let in is seen")
 		least = fmin(least, w.loaded_sec - begin);
 	}
 	T_CHECK(least < 0.5 * NP_SHARED_IN_FLIGHT_SEC);
-	stop();
 }
 
 static mode_t mode_of(const char *name)
 {
-	char path[600];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/placement/%s", w.store, name);
-	return stat(path, &st) ? 0 : st.st_mode & 0777;
+	return stat(t_text("%s/placement/%s", w.store, name), &st) ?
+		       0 :
+		       st.st_mode & 0777;
 }
 
 T_TEST("what was written before PrivateData becomes private")
 {
-	start();
 	look();
 	T_CHECK(mode_of("state.json") == 0644);
 	sh("echo '{}' >placement/ended-20250101.jsonl && "
@@ -342,7 +333,6 @@ T_TEST("what was written before PrivateData becomes private")
 	sh("chmod 600 placement/ended*");
 	look();
 	T_ROW("once", mode_of("ended-20250101.jsonl") == 0600);
-	stop();
 }
 
 T_TEST("a controller that slurm.conf does not name is logged once")
@@ -350,7 +340,6 @@ T_TEST("a controller that slurm.conf does not name is logged once")
 	char *host[] = { (char *)"ctl0", (char *)"ctl1" };
 	unsigned before;
 
-	start();
 	w.conf.control_cnt = 2;
 	w.conf.control_machine = host;
 	before = some_n_logged();
@@ -358,14 +347,12 @@ T_TEST("a controller that slurm.conf does not name is logged once")
 	look();
 	T_CHECK(some_n_logged() == before + 1 &&
 		strstr(some_logged(), "does not name this host"));
-	stop();
 }
 
 T_TEST("a decision counts from when all is loaded")
 {
 	int64_t begin_sec, now_sec = 0;
 
-	start();
 	look();
 	begin_sec = time(NULL);
 	w.slow_sec = 20;
@@ -376,18 +363,15 @@ T_TEST("a decision counts from when all is loaded")
 	pthread_mutex_unlock(&w.shared->lock);
 	T_CHECK(now_sec >= begin_sec + w.slow_sec);
 	t_ahead_sec = 0;
-	stop();
 }
 
 T_TEST("a store that is back is written at once")
 {
-	start();
 	sh("touch placement");
 	look();
 	sh("rm placement");
 	look();
 	T_CHECK(mode_of("state.json") == 0644);
-	stop();
 }
 
 T_TEST("slurm.conf stays in use for a while when slurmctld does not give it")
@@ -396,7 +380,6 @@ T_TEST("slurm.conf stays in use for a while when slurmctld does not give it")
 	struct np_err err = NP_ERR_INIT;
 	unsigned before;
 
-	start();
 	w.conf_fails = true;
 	before = some_n_logged();
 	T_CHECK(np_controller_refresh(&c, 1000, &err) == -EAGAIN &&
@@ -418,13 +401,11 @@ T_TEST("slurm.conf stays in use for a while when slurmctld does not give it")
 	w.conf_fails = true;
 	T_CHECK(!np_controller_refresh(&c, 1700, &err));
 	T_ROW("and again the next time", some_n_logged() == before + 2);
-	stop();
 }
 
 /* When slurmctld starts, users are not looked up before the first pass. */
 T_TEST("a user that does not exist leaves placement off from the start")
 {
-	start();
 	w.shared->conf.place.mode = NP_MODE_ENFORCE;
 	sh("echo 'TrustedUsers=no-such-user' >>netprof.conf;"
 	   " touch -d '1 minute ago' netprof.conf");
@@ -436,5 +417,4 @@ T_TEST("a user that does not exist leaves placement off from the start")
 	look();
 	T_CHECK(w.shared->conf.place.mode == NP_MODE_ENFORCE &&
 		w.shared->has_conf);
-	stop();
 }

@@ -52,21 +52,22 @@ static const struct np_state_job *job(const struct np_state *s, uint32_t id)
 	return NULL;
 }
 
+T_FIXTURE(some_slurm_begin, some_slurm_end);
+
 T_TEST("the state of placement")
 {
 	const struct np_state_job *j;
-	struct some_slurm s;
 	struct np_state state;
 
-	some_slurm(&s);
-	s.node[2].node_state = NODE_STATE_DOWN;
-	s.node[0].node_state = s.node[1].node_state = NODE_STATE_ALLOCATED;
-	some_run(&s, some_job(&s, 30, "loud"), "n[0-1]");
-	some_run(&s, some_job(&s, 20, "nameless"), "n[1,4]");
-	some_job(&s, 10, "soft");
-	some_job(&s, 5, "quiet");
-	some_job(&s, 4, "unknown");
-	state = state_of(&s);
+	ctld.node[2].node_state = NODE_STATE_DOWN;
+	ctld.node[0].node_state = ctld.node[1].node_state =
+		NODE_STATE_ALLOCATED;
+	some_run(&ctld, some_job(&ctld, 30, "loud"), "n[0-1]");
+	some_run(&ctld, some_job(&ctld, 20, "nameless"), "n[1,4]");
+	some_job(&ctld, 10, "soft");
+	some_job(&ctld, 5, "quiet");
+	some_job(&ctld, 4, "unknown");
+	state = state_of(&ctld);
 	T_CHECK(state.date == SOME_NOW && state.decide_sec == .5);
 	T_CHECK(!strcmp(state.cluster, "c") &&
 		!strcmp(state.controller, "ctl"));
@@ -101,19 +102,15 @@ T_TEST("the state of placement")
 		T_CHECK(t_close(j->cause[0].slowdown, .5, 1e-3));
 	}
 	np_state_free(&state);
-	some_slurm_free(&s);
 }
 
 T_TEST("the state of nothing")
 {
-	struct some_slurm s;
 	struct np_state state;
 
-	some_slurm(&s);
-	state = state_of(&s);
+	state = state_of(&ctld);
 	T_CHECK(!state.n_jobs && state.n_leaves == SOME_LEAVES);
 	np_state_free(&state);
-	some_slurm_free(&s);
 }
 
 static unsigned lines(const struct np_job_snapshot *v,
@@ -132,15 +129,13 @@ static unsigned lines(const struct np_job_snapshot *v,
 T_TEST("a decision is logged once")
 {
 	struct np_job_cache *cache;
-	struct some_slurm s;
 	struct np_job_snapshot v;
 
-	some_slurm(&s);
 	T_CHECK(!np_job_cache_new(&cache));
-	some_run(&s, some_job(&s, 30, "loud"), "n0");
-	some_job(&s, 10, "soft");
-	some_job(&s, 11, "unknown");
-	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
+	some_run(&ctld, some_job(&ctld, 30, "loud"), "n0");
+	some_job(&ctld, 10, "soft");
+	some_job(&ctld, 11, "unknown");
+	T_CHECK(!some_jobs(&ctld, cache, NULL, 0, &v));
 	T_CHECK(lines(&v, cache) == 1);
 	T_CHECK(!strncmp(
 		some_logged(),
@@ -148,38 +143,34 @@ T_TEST("a decision is logged once")
 		55));
 	T_ROW("again", !lines(&v, cache));
 	np_job_snapshot_free(&v);
-	some_run(&s, &s.job[0], "n4");
-	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
+	some_run(&ctld, &ctld.job[0], "n4");
+	T_CHECK(!some_jobs(&ctld, cache, NULL, 0, &v));
 	T_ROW("another leaf", lines(&v, cache) == 1);
 	np_job_snapshot_free(&v);
 	np_job_cache_free(cache);
-	some_slurm_free(&s);
 }
 
 /* One that is another in each of forty passes. */
 T_TEST("one that changes all the time does not fill the log")
 {
 	struct np_job_cache *cache;
-	struct some_slurm s;
 	struct np_job_snapshot v;
 	unsigned n = 0;
 
-	some_slurm(&s);
 	T_CHECK(!np_job_cache_new(&cache));
-	some_run(&s, some_job(&s, 30, "loud"), "n0");
-	some_job(&s, 10, "soft");
+	some_run(&ctld, some_job(&ctld, 30, "loud"), "n0");
+	some_job(&ctld, 10, "soft");
 	for (int i = 0; i < 40; i++) {
 		if (i == 20)
-			s.now_sec += 3600;
-		some_run(&s, &s.job[0], i % 2 ? "n0" : "n4");
-		T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
+			ctld.now_sec += 3600;
+		some_run(&ctld, &ctld.job[0], i % 2 ? "n0" : "n4");
+		T_CHECK(!some_jobs(&ctld, cache, NULL, 0, &v));
 		n += lines(&v, cache);
 		np_job_snapshot_free(&v);
 	}
 	T_ROW("five in an hour", n == 10);
 	T_CHECK(strstr(some_logged(), "no more lines about it"));
 	np_job_cache_free(cache);
-	some_slurm_free(&s);
 }
 
 /* A job of a user whose own runs contradict soft. */
@@ -196,17 +187,15 @@ T_TEST("denied names are in the state")
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
 	const struct np_state_job *j;
-	struct some_slurm s;
 	struct np_state state;
 
-	some_slurm(&s);
 	T_CHECK(!np_auth_parse("loud:account=phys", rule, &who.n_rules, NULL));
-	s.auth = &who;
-	some_run(&s, some_job(&s, 30, "loud"), "n[0-1]");
-	quiet_one(&s, 10);
-	quiet_one(&s, 11);
-	some_job(&s, 12, "soft");
-	state = state_of(&s);
+	ctld.auth = &who;
+	some_run(&ctld, some_job(&ctld, 30, "loud"), "n[0-1]");
+	quiet_one(&ctld, 10);
+	quiet_one(&ctld, 11);
+	some_job(&ctld, 12, "soft");
+	state = state_of(&ctld);
 	T_CHECK(state.n_denials == 2 && !state.more_denied);
 	if (state.n_denials == 2) {
 		T_CHECK(state.denial[0].uid == SOME_UID);
@@ -231,7 +220,6 @@ T_TEST("denied names are in the state")
 	T_ROW("another user's is moved by nobody, as loud does not count",
 	      j && !strcmp(j->action, "unrestricted"));
 	np_state_free(&state);
-	some_slurm_free(&s);
 }
 
 /* Lines of one pass. */
@@ -256,30 +244,27 @@ T_TEST("a denial is logged once")
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
 	static struct np_logged_denials logged;
-	struct some_slurm s;
 
-	some_slurm(&s);
-	quiet_one(&s, 10);
-	quiet_one(&s, 11);
-	T_CHECK(denied_lines(&s, &logged) == 1);
+	quiet_one(&ctld, 10);
+	quiet_one(&ctld, 11);
+	T_CHECK(denied_lines(&ctld, &logged) == 1);
 	T_CHECK(!strcmp(some_logged(),
 			"netprof: uid 20002 may not use the profile name "
 			"\"soft\": own runs contradict it: it is quiet; its "
 			"jobs of that name count as unknown"));
-	T_ROW("again", !denied_lines(&s, &logged));
-	s.jobs.record_count = 0;
-	T_ROW("the jobs went", !denied_lines(&s, &logged));
-	quiet_one(&s, 12);
-	T_ROW("others came", !denied_lines(&s, &logged));
+	T_ROW("again", !denied_lines(&ctld, &logged));
+	ctld.jobs.record_count = 0;
+	T_ROW("the jobs went", !denied_lines(&ctld, &logged));
+	quiet_one(&ctld, 12);
+	T_ROW("others came", !denied_lines(&ctld, &logged));
 	T_CHECK(!np_auth_parse("soft:user=0", rule, &who.n_rules, NULL));
-	s.auth = &who;
-	T_ROW("for another reason", denied_lines(&s, &logged) == 1);
+	ctld.auth = &who;
+	T_ROW("for another reason", denied_lines(&ctld, &logged) == 1);
 	T_CHECK(strstr(some_logged(), "Claim= in netprof.conf names others"));
 	rule[0].id = SOME_UID + 1;
-	T_ROW("he may", !denied_lines(&s, &logged));
+	T_ROW("he may", !denied_lines(&ctld, &logged));
 	rule[0].id = 0;
-	T_ROW("and may not", denied_lines(&s, &logged) == 1);
-	some_slurm_free(&s);
+	T_ROW("and may not", denied_lines(&ctld, &logged) == 1);
 }
 
 T_TEST("more denials than are listed")

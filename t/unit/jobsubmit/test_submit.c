@@ -86,13 +86,14 @@ static const struct {
 	  NULL, NULL, NULL, 0, NULL, NULL, 0 },
 };
 
+T_FIXTURE(NULL, tear_down);
+
 T_TEST("what a submission becomes")
 {
 	T_EACH(r, rows) {
-		struct stage s;
 		job_desc_msg_t d;
 
-		set_up(&s, r->how);
+		set_up(r->how);
 		/* The first decision tells which partition is the default. */
 		some_desc(&d, r->app);
 		some_text(&d.exc_nodes, r->exc);
@@ -101,13 +102,12 @@ T_TEST("what a submission becomes")
 					r->how & EMPTY ? "batch" :
 							 NULL);
 		d.begin_time = r->begin;
-		np_submit(s.shared, &d, SOME_NOW, r->how & STARTING);
+		np_submit(stage.shared, &d, SOME_NOW, r->how & STARTING);
 		T_ROW(r->name, some_same(d.exc_nodes, r->want_exc));
 		T_ROW(r->name, some_same(d.admin_comment, r->want_comment));
 		T_ROW(r->name, d.begin_time == (r->want_begin ? r->want_begin :
 								r->begin));
 		some_desc_free(&d);
-		tear_down(&s);
 	}
 }
 
@@ -115,19 +115,17 @@ T_TEST("what a submission becomes")
 T_TEST("a list too long for an annotation is not put into one at the start")
 {
 	char list[NP_ANNOTATION_MAX_USER + 2];
-	struct stage s;
 	job_desc_msg_t d;
 
 	memset(list, 'n', sizeof(list) - 1);
 	list[sizeof(list) - 1] = '\0';
-	set_up(&s, EMPTY | STARTING);
+	set_up(EMPTY | STARTING);
 	some_desc(&d, "soft");
 	some_text(&d.exc_nodes, list);
 	some_text(&d.partition, "batch");
-	np_submit(s.shared, &d, SOME_NOW, true);
+	np_submit(stage.shared, &d, SOME_NOW, true);
 	T_CHECK(!d.admin_comment && !d.begin_time);
 	some_desc_free(&d);
-	tear_down(&s);
 }
 
 /* Only the submission says which application it is. */
@@ -135,28 +133,26 @@ T_TEST("a job submitted before there are settings is placed later")
 {
 	char *env[] = { (char *)"NETPROF_APP=soft" };
 	struct np_placement *placement;
-	struct stage s;
 	job_desc_msg_t d;
 
-	set_up(&s, LEAF0 | EMPTY);
-	np_shared_configure(s.shared, NULL);
+	set_up(LEAF0 | EMPTY);
+	np_shared_configure(stage.shared, NULL);
 	some_desc(&d, "x");
 	some_text(&d.partition, "batch");
-	np_submit(s.shared, &d, SOME_NOW, true);
+	np_submit(stage.shared, &d, SOME_NOW, true);
 	T_ROW("one without a name is left alone", !d.admin_comment);
 	d.environment = env;
 	d.env_size = 1;
-	np_submit(s.shared, &d, SOME_NOW, true);
+	np_submit(stage.shared, &d, SOME_NOW, true);
 	T_CHECK(!d.exc_nodes && !d.begin_time &&
 		some_same(d.admin_comment, "netprof{app=soft}"));
-	some_job(&s.slurm, 2, "x")->admin_comment = d.admin_comment;
-	T_CHECK(!some_jobs(&s.slurm, NULL, NULL, 0, &s.jobs));
-	placement = some_decision(&s.jobs);
-	T_CHECK(s.jobs.n_jobs == 2 && s.jobs.job[1].managed &&
+	some_job(&stage.slurm, 2, "x")->admin_comment = d.admin_comment;
+	T_CHECK(!some_jobs(&stage.slurm, NULL, NULL, 0, &stage.jobs));
+	placement = some_decision(&stage.jobs);
+	T_CHECK(stage.jobs.n_jobs == 2 && stage.jobs.job[1].managed &&
 		np_outcome_of(placement, 1)->action == NP_ACT_RESTRICT);
 	np_placement_free(placement);
 	some_desc_free(&d);
-	tear_down(&s);
 }
 
 static void exclusive(job_desc_msg_t *d)
@@ -274,37 +270,33 @@ T_TEST("what a job requests of its nodes")
 {
 	T_EACH(r, requests) {
 		bool none = !strcmp(r->want, "-");
-		struct stage s;
 		job_desc_msg_t d;
 
-		set_up(&s, LEAF0);
+		set_up(LEAF0);
 		some_desc(&d, "soft");
 		r->set(&d);
-		np_submit(s.shared, &d, SOME_NOW, false);
+		np_submit(stage.shared, &d, SOME_NOW, false);
 		T_ROW(r->name, some_same(d.exc_nodes, none ? "" : r->want));
 		T_ROW(r->name, !d.admin_comment == none);
 		some_desc_free(&d);
-		tear_down(&s);
 	}
 }
 
 T_TEST("a job that is ignored is not held at the start")
 {
 	T_EACH(r, requests) {
-		struct stage s;
 		job_desc_msg_t d;
 
 		/* Whether devices matter depends on the nodes. */
 		if (strcmp(r->want, "-") || r->set == by_devices)
 			continue;
-		set_up(&s, EMPTY | STARTING);
+		set_up(EMPTY | STARTING);
 		some_desc(&d, "soft");
 		some_text(&d.partition, "batch");
 		r->set(&d);
-		np_submit(s.shared, &d, SOME_NOW, true);
+		np_submit(stage.shared, &d, SOME_NOW, true);
 		T_ROW(r->name, !d.begin_time && !d.admin_comment);
 		some_desc_free(&d);
-		tear_down(&s);
 	}
 }
 
@@ -332,15 +324,13 @@ static const struct {
 T_TEST("arrays, however they are written")
 {
 	T_EACH(r, arrays) {
-		struct stage s;
 		job_desc_msg_t d;
 
-		set_up(&s, 0);
+		set_up(0);
 		some_desc(&d, "loud");
 		d.array_inx = (char *)r->inx;
-		np_submit(s.shared, &d, SOME_NOW, false);
+		np_submit(stage.shared, &d, SOME_NOW, false);
 		T_ROW(r->name, (d.begin_time > SOME_NOW) == r->waits);
 		some_desc_free(&d);
-		tear_down(&s);
 	}
 }

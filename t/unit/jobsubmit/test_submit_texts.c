@@ -55,6 +55,8 @@ static const struct {
 	  SOME_UID, NULL, LEAF0 | BUSY, NULL, 0, NOT_AUTHORISED },
 };
 
+T_FIXTURE(NULL, tear_down);
+
 T_TEST("users who may use the name, and those who may not")
 {
 	T_EACH(r, submissions) {
@@ -65,24 +67,22 @@ T_TEST("users who may use the name, and those who may not")
 			.n_users = NP_ARRAY_SIZE(some_users),
 		};
 		const char *name = r->name;
-		struct stage s;
 		job_desc_msg_t d;
 
 		T_ROW(name, !np_auth_parse(LOUD_IS, rule, &who.n_rules, NULL));
 		if (r->line)
 			T_ROW(name, !np_auth_parse(r->line, rule, &who.n_rules,
 						   NULL));
-		set_up_auth(&s, r->how, &who);
+		set_up_auth(r->how, &who);
 		some_desc(&d, "soft");
 		d.user_id = r->uid;
 		d.account = (char *)r->account;
-		np_submit(s.shared, &d, SOME_NOW, false);
+		np_submit(stage.shared, &d, SOME_NOW, false);
 		T_ROW(name, some_same(d.exc_nodes, r->want_exc));
 		T_ROW(name, d.begin_time == r->want_begin);
 		T_ROW(name, strstr(some_logged(), r->says));
 		d.account = NULL;
 		some_desc_free(&d);
-		tear_down(&s);
 	}
 }
 
@@ -91,21 +91,19 @@ T_TEST("an unauthorised name restricts no other job")
 {
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
-	struct stage s;
 	job_desc_msg_t d[2];
 
 	T_CHECK(!np_auth_parse("loud:user=0", rule, &who.n_rules, NULL));
-	set_up_auth(&s, 0, &who);
+	set_up_auth(0, &who);
 	some_desc(&d[0], "loud");
 	d[0].min_nodes = 16;
 	some_desc(&d[1], "soft");
 	for (int i = 0; i < 2; i++)
-		np_submit(s.shared, &d[i], SOME_NOW, false);
+		np_submit(stage.shared, &d[i], SOME_NOW, false);
 	T_CHECK(!d[0].exc_nodes && !d[1].exc_nodes);
 	T_CHECK(d[0].begin_time <= SOME_NOW && d[1].begin_time <= SOME_NOW);
 	some_desc_free(&d[0]);
 	some_desc_free(&d[1]);
-	tear_down(&s);
 }
 
 /*
@@ -128,7 +126,6 @@ T_TEST("a name that only its user vouches for")
 	T_EACH(r, words) {
 		struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 		struct np_auth_rules who = { .rule = rule };
-		struct stage s;
 		job_desc_msg_t d[2];
 
 		T_CHECK(!np_auth_parse("soft:user=20003", rule, &who.n_rules,
@@ -138,19 +135,18 @@ T_TEST("a name that only its user vouches for")
 		if (r->line)
 			T_CHECK(!np_auth_parse(r->line, rule, &who.n_rules,
 					       NULL));
-		set_up_auth(&s, 0, &who);
+		set_up_auth(0, &who);
 		some_desc(&d[0], "loud");
 		d[0].min_nodes = 16;
 		d[0].user_id = r->loud;
 		some_desc(&d[1], "soft");
 		d[1].user_id = r->soft;
 		for (int k = 0; k < 2; k++)
-			np_submit(s.shared, &d[k], SOME_NOW, false);
+			np_submit(stage.shared, &d[k], SOME_NOW, false);
 		T_ROW(r->name, d[0].begin_time <= SOME_NOW);
 		T_ROW(r->name, (d[1].begin_time > SOME_NOW) == r->waits);
 		some_desc_free(&d[0]);
 		some_desc_free(&d[1]);
-		tear_down(&s);
 	}
 }
 
@@ -177,19 +173,17 @@ T_TEST("the log says what was done")
 {
 	T_EACH(r, lines) {
 		char *env[] = { (char *)"NETPROF_APP=soft" };
-		struct stage s;
 		job_desc_msg_t d;
 
-		set_up(&s, r->how);
+		set_up(r->how);
 		some_desc(&d, "soft\033[31m\u202e");
 		some_text(&d.partition, "batch");
 		d.environment = env;
 		d.env_size = 1;
-		np_submit(s.shared, &d, SOME_NOW, false);
+		np_submit(stage.shared, &d, SOME_NOW, false);
 		T_ROW(r->name,
 		      !strncmp(some_logged(), r->want, strlen(r->want)));
 		some_desc_free(&d);
-		tear_down(&s);
 	}
 }
 
@@ -251,22 +245,20 @@ T_TEST("texts that Slurm would refuse later")
 	T_EACH(r, hostile) {
 		char *text = long_text(r->part, 1 << 20);
 		char *env[] = { (char *)"NETPROF_APP=soft" };
-		struct stage s;
 		job_desc_msg_t d;
 
-		set_up(&s, LEAF0);
+		set_up(LEAF0);
 		some_desc(&d, "soft");
 		r->set(&d, text);
 		d.environment = env;
 		d.env_size = 1;
-		np_submit(s.shared, &d, SOME_NOW, false);
+		np_submit(stage.shared, &d, SOME_NOW, false);
 		T_ROW(r->name, !d.begin_time && (!d.exc_nodes ||
 						 !strcmp(d.exc_nodes, text)));
 		T_ROW(r->name,
 		      !d.admin_comment ||
 			      !strcmp(d.admin_comment, "netprof{app=soft}"));
 		some_desc_free(&d);
-		tear_down(&s);
 		free(text);
 	}
 }

@@ -6,11 +6,9 @@
 
 #include <poll.h>
 
-static struct t_world world;
-
 static void set_up(double delay_sec)
 {
-	t_world_init(&world, 3);
+	t_world_init(3);
 	np_net_loop_set_delay(world.net, delay_sec);
 }
 
@@ -23,6 +21,8 @@ static unsigned progress(size_t i)
 {
 	return end(i)->ops->progress(end(i));
 }
+
+T_FIXTURE(NULL, t_world_free);
 
 T_TEST("messages meet the receive with their tag, in order")
 {
@@ -41,7 +41,6 @@ T_TEST("messages meet the receive with their tag, in order")
 	T_CHECK(!strcmp(one, "x") && !strcmp(two, "z"));
 	T_CHECK(np_net_loop_next_sec(world.net) == INFINITY);
 	T_CHECK(np_net_loop_polls(world.net, 1) == 2);
-	t_world_free(&world);
 }
 
 T_TEST("a message longer than its receive fails it")
@@ -53,7 +52,6 @@ T_TEST("a message longer than its receive fails it")
 	end(0)->ops->recv(end(0), 1, buf, sizeof(buf), &got);
 	end(1)->ops->send(end(1), 0, 1, "long", 5, &sent);
 	T_CHECK(progress(0) == 1 && got.status == -EMSGSIZE);
-	t_world_free(&world);
 }
 
 static int readable(int fd)
@@ -77,7 +75,6 @@ T_TEST("after arm() a message makes the descriptor readable")
 	T_CHECK(readable(fd));
 	T_CHECK(end(1)->ops->arm(end(1)) == -EAGAIN);
 	T_CHECK(got.status == 0 && !readable(fd));
-	t_world_free(&world);
 }
 
 T_TEST("lost and silent ends")
@@ -96,7 +93,6 @@ T_TEST("lost and silent ends")
 	T_CHECK(end(1)->ops->lost(end(1), 2) == 0);
 	end(1)->ops->send(end(1), 0, 1, "m", 2, &sent);
 	T_CHECK(sent.status == -ECONNRESET);
-	t_world_free(&world);
 }
 
 T_TEST("addresses connect")
@@ -113,7 +109,6 @@ T_TEST("addresses connect")
 		-ENETUNREACH);
 	T_CHECK(err.text[0]);
 	T_CHECK(end(0)->ops->connect(end(0), 4, "x", 1, &err) == -EINVAL);
-	t_world_free(&world);
 }
 
 T_TEST("all values are there after the fence")

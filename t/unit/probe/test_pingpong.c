@@ -15,7 +15,6 @@ struct seen {
 	char note[8][256];
 };
 
-static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
 static const char *const node[] = { "n0", "n1", "n2", "n3" };
 
@@ -46,7 +45,7 @@ static void set_up(size_t n, double delay_sec, size_t first_rank)
 	static struct np_place place[NP_NET_LOOP_RANKS];
 	struct np_peers pair[T_WORLD_MAX];
 
-	t_world_init(&world, n);
+	t_world_init(n);
 	np_net_loop_set_delay(world.net, delay_sec);
 	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < n; i++)
@@ -91,6 +90,8 @@ static const struct {
 	{ "3 s, longer than a period", 3, 0, 3, 3.000001 },
 };
 
+T_FIXTURE(NULL, t_world_free);
+
 T_TEST("the latency is half the round trip")
 {
 	T_EACH(r, delays) {
@@ -101,7 +102,6 @@ T_TEST("the latency is half the round trip")
 		T_ROW(r->name, seen[0].latency.min >= r->from_sec * 0.999999 &&
 				       seen[0].latency.max <= r->to_sec);
 		T_ROW(r->name, !seen[0].n_notes && !seen[1].n_notes);
-		t_world_free(&world);
 	}
 }
 
@@ -117,7 +117,6 @@ T_TEST("the first round of an exchange is not counted")
 	T_CHECK(seen[0].latency.max < 15e-6);
 	T_CHECK(world.citizen[0].engine->messages == 2 * seen[0].n);
 	T_CHECK(world.citizen[1].engine->messages == 2 * seen[0].n);
-	t_world_free(&world);
 }
 
 T_TEST("exchanges keep the period and meet all phases")
@@ -140,7 +139,6 @@ T_TEST("exchanges keep the period and meet all phases")
 	/* A program in step with the period is met in all its phases. */
 	for (int i = 0; i < 10; i++)
 		T_CHECK(phase[i] > 50);
-	t_world_free(&world);
 }
 
 T_TEST("pairs take turns within the period")
@@ -151,7 +149,6 @@ T_TEST("pairs take turns within the period")
 		set_up(2, 1e-6, 2 * r);
 		t_world_run(&world, 2 * PERIOD_SEC);
 		first[r] = seen[0].at_sec[0];
-		t_world_free(&world);
 	}
 	for (size_t a = 0; a < 8; a++)
 		for (size_t b = 0; b < a; b++)
@@ -166,7 +163,6 @@ T_TEST("a slow exchange is not followed by a burst")
 	T_CHECK(seen[0].n >= 9 && seen[0].n <= 13);
 	for (size_t i = 0; i + 1 < seen[0].n; i++)
 		T_CHECK(seen[0].at_sec[i + 1] - seen[0].at_sec[i] > 0.8);
-	t_world_free(&world);
 }
 
 static const struct {
@@ -187,7 +183,6 @@ T_TEST("polling takes at most 0.2 % of a core")
 		for (size_t c = 0; c < 2; c++)
 			T_ROW(r->name,
 			      world.citizen[c].polled_sec < 0.002 * 50);
-		t_world_free(&world);
 	}
 }
 
@@ -208,7 +203,6 @@ T_TEST("nobody spins for a silent peer")
 	T_CHECK(!strcmp(seen[0].note[0], "peer on n1 silent for 10 s"));
 	T_CHECK(seen[1].n_notes == 1);
 	T_CHECK(!strcmp(seen[1].note[0], "peer on n0 silent for 10 s"));
-	t_world_free(&world);
 }
 
 T_TEST("the answering side is awake in time")
@@ -223,7 +217,6 @@ T_TEST("the answering side is awake in time")
 		world.citizen[1].got_polling / 20);
 	/* and not long before: 50 us of polls for each exchange */
 	T_CHECK(world.citizen[1].polled_sec < 22 / PERIOD_SEC * 50e-6);
-	t_world_free(&world);
 }
 
 static const struct {
@@ -254,7 +247,6 @@ T_TEST("a silence is noted and not measured")
 		T_ROW(r->name, !strcmp(seen[0].note[1], "peer on n1 is back"));
 		T_ROW(r->name, seen[0].latency.max < 1e-4);
 		T_ROW(r->name, seen[0].n > 300);
-		t_world_free(&world);
 	}
 }
 
@@ -275,7 +267,6 @@ T_TEST("a lost peer is noted once, then all is quiet")
 	world.citizen[0].steps = 0;
 	t_world_run(&world, 1000);
 	T_CHECK(world.citizen[0].steps < 3);
-	t_world_free(&world);
 }
 
 T_TEST("a lost client is noted by its server")
@@ -286,7 +277,6 @@ T_TEST("a lost client is noted by its server")
 	t_world_run(&world, 60);
 	T_CHECK(seen[1].n_notes == 1);
 	T_CHECK(!strcmp(seen[1].note[0], "peer on n0 lost"));
-	t_world_free(&world);
 }
 
 T_TEST("in a triangle everybody measures")
@@ -303,7 +293,6 @@ T_TEST("in a triangle everybody measures")
 	np_net_loop_kill(world.net, 2);
 	t_world_run(&world, 20);
 	T_CHECK(seen[0].n > 380 && seen[1].n < 210);
-	t_world_free(&world);
 }
 
 T_TEST("a process without peer sleeps")
@@ -312,7 +301,6 @@ T_TEST("a process without peer sleeps")
 	t_world_run(&world, 1000);
 	T_CHECK(world.citizen[0].steps == 1);
 	T_CHECK(world.citizen[0].engine->messages == 0);
-	t_world_free(&world);
 }
 
 T_TEST("patience is ten periods, or 10 s")

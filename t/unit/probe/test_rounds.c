@@ -10,7 +10,6 @@ struct seen {
 	char note[256];
 };
 
-static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
 static size_t from[T_WORLD_MAX][T_WORLD_MAX], to[T_WORLD_MAX][T_WORLD_MAX];
 static const struct np_place place[] = {
@@ -36,7 +35,7 @@ static void on_note(const char *text, void *arg)
 
 static void set_up(size_t n, const char *level, double delay_sec)
 {
-	t_world_init(&world, n);
+	t_world_init(n);
 	np_net_loop_set_delay(world.net, delay_sec);
 	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < n; i++) {
@@ -74,6 +73,8 @@ static const struct {
 	{ "a fast network", "P1:M1:B200us", 2, 5e-6, 205e-6, 1 },
 };
 
+T_FIXTURE(NULL, t_world_free);
+
 T_TEST("a round takes its pause plus its transfers")
 {
 	T_EACH(r, levels) {
@@ -95,7 +96,6 @@ T_TEST("a round takes its pause plus its transfers")
 					    0.011));
 			T_ROW(name, !seen[c].n_notes);
 		}
-		t_world_free(&world);
 	}
 }
 
@@ -104,10 +104,9 @@ T_TEST("pauses vary, and keep their mean also over few rounds")
 	static const size_t rounds_of[] = { 10, 30, 100 };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rounds_of); i++) {
-		char name[16];
 		struct np_moments *m = &seen[0].round;
+		const char *name = t_text("%zu rounds", rounds_of[i]);
 
-		snprintf(name, sizeof(name), "%zu rounds", rounds_of[i]);
 		set_up(2, "P1:M1:B100ms", 0);
 		t_world_run(&world, 0.1 * ((double)rounds_of[i] + 1.5));
 		T_ROW(name,
@@ -116,7 +115,6 @@ T_TEST("pauses vary, and keep their mean also over few rounds")
 		T_ROW(name, m->min >= 0.05 && m->min < 0.06);
 		T_ROW(name, m->max <= 0.15 && m->max > 0.14);
 		T_ROW(name, seen[1].round.n == m->n);
-		t_world_free(&world);
 	}
 }
 
@@ -130,7 +128,6 @@ T_TEST("a slower network shows in full, even with a long pause")
 	memset(seen, 0, sizeof(seen));
 	t_world_run(&world, 100);
 	T_CHECK(t_close(seen[0].round.mean, 80e-3, 1e-3));
-	t_world_free(&world);
 }
 
 T_TEST("waiting does not spin")
@@ -144,7 +141,6 @@ T_TEST("waiting does not spin")
 		T_CHECK(world.citizen[i].polled_sec <
 			n * 1.05 * NP_ROUNDS_POLL_SEC);
 	}
-	t_world_free(&world);
 }
 
 T_TEST("a process without peer sleeps")
@@ -153,7 +149,6 @@ T_TEST("a process without peer sleeps")
 	t_world_run(&world, 1000);
 	T_CHECK(world.citizen[0].steps == 1);
 	T_CHECK(world.citizen[0].engine->messages == 0);
-	t_world_free(&world);
 }
 
 T_TEST("the loss of a peer is noted and ends the rounds")
@@ -172,7 +167,6 @@ T_TEST("the loss of a peer is noted and ends the rounds")
 	world.citizen[0].steps = world.citizen[2].steps = 0;
 	t_world_run(&world, 1000);
 	T_CHECK(world.citizen[0].steps < 3 && world.citizen[2].steps < 3);
-	t_world_free(&world);
 }
 
 /* n2 sends to n0, which sends to n1. */
@@ -184,7 +178,6 @@ T_TEST("a receive that fails is of the peer before")
 	t_world_run(&world, 200);
 	T_CHECK(seen[0].n_notes == 1);
 	T_CHECK(!strcmp(seen[0].note, "peer on n2 lost"));
-	t_world_free(&world);
 }
 
 T_TEST("an endless round is noted and not counted")
@@ -198,5 +191,4 @@ T_TEST("an endless round is noted and not counted")
 	T_CHECK(seen[0].n_notes == 1);
 	T_CHECK(seen[0].round.max < 0.02);
 	T_CHECK(seen[0].round.n > 4000);
-	t_world_free(&world);
 }

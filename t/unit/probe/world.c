@@ -16,9 +16,23 @@ static void world_wait(const struct np_clock *c, int fd, double until_sec)
 	abort();
 }
 
-void t_world_init(struct t_world *w, size_t n)
+struct t_world world;
+
+void t_world_free(void)
 {
-	memset(w, 0, sizeof(*w));
+	for (size_t i = 0; i < world.n; i++)
+		if (world.citizen[i].engine)
+			world.citizen[i].engine->ops->free(
+				world.citizen[i].engine);
+	np_net_loop_free(world.net);
+	memset(&world, 0, sizeof(world));
+}
+
+void t_world_init(size_t n)
+{
+	struct t_world *w = &world;
+
+	t_world_free();
 	w->clock = (struct np_clock){ world_now_sec, world_wait, -1 };
 	w->now_sec = 1000;
 	w->net = np_net_loop_new(n, &w->clock);
@@ -31,14 +45,6 @@ void t_world_init(struct t_world *w, size_t n)
 			net->ops->connect(net, (uint32_t)j, &j, sizeof(j),
 					  NULL);
 	}
-}
-
-void t_world_free(struct t_world *w)
-{
-	for (size_t i = 0; i < w->n; i++)
-		if (w->citizen[i].engine)
-			w->citizen[i].engine->ops->free(w->citizen[i].engine);
-	np_net_loop_free(w->net);
 }
 
 /* One look at the network and one step. */

@@ -33,9 +33,12 @@ struct t_world {
 	struct t_citizen citizen[T_WORLD_MAX];
 };
 
-/* n ends, all connected to all: rank j is end j. */
-void t_world_init(struct t_world *w, size_t n);
-void t_world_free(struct t_world *w); /* with the engines of all */
+/* Of a test. */
+extern struct t_world world;
+
+/* n ends, all connected to all: rank j is end j. What was before is freed. */
+void t_world_init(size_t n);
+void t_world_free(void); /* with the engines of all */
 
 /* Let so much time pass. */
 void t_world_run(struct t_world *w, double sec);

@@ -16,20 +16,34 @@ static void add_warning(const char *line, void *arg)
 		 sizeof(warnings) - strlen(warnings), "%s\n", line);
 }
 
-static int read_text(const char *text, size_t len, struct np_queue_log *q,
-		     struct np_err *err)
+/* What was read last; freed with the next, and after the test. */
+static struct np_queue_log q;
+static struct np_err err;
+
+static void forget(void)
+{
+	np_queue_log_free(&q);
+	q = (struct np_queue_log){ .n = 0 };
+	err = (struct np_err)NP_ERR_INIT;
+	warnings[0] = '\0';
+}
+
+static int read_text(const char *text)
 {
 	FILE *f = tmpfile();
 	int fd;
 
-	warnings[0] = '\0';
-	fwrite(text, 1, len, f);
+	forget();
+	fputs(text, f);
 	rewind(f);
 	fd = dup(fileno(f));
 	lseek(fd, 0, SEEK_SET);
 	fclose(f);
-	return np_queue_log_read_fd(fd, "log", "|", add_warning, NULL, q, err);
+	return np_queue_log_read_fd(fd, "log", "|", add_warning, NULL, &q,
+				    &err);
 }
+
+T_FIXTURE(forget, forget);
 
 T_TEST("a log of the standard format is read")
 {
@@ -37,11 +51,9 @@ T_TEST("a log of the standard format is read")
 		"; MaxNodes: 16\n;MaxProcs: 64\n\n" SWF_JOB
 		" 2 90 -1 50 2 -1 -1 -1 -1 -1 1 8 -1 -1 -1 -1 1 30\r\n"
 		" 3 110 40 0 -1 -1 -1 3 600 -1 5 8 -1 -1 -1 -1 -1 -1\n";
-	struct np_err err = NP_ERR_INIT;
-	struct np_queue_log q;
 	char name[32];
 
-	T_CHECK(!read_text(text, strlen(text), &q, &err));
+	T_CHECK(!read_text(text));
 	T_CHECK(q.n == 3 && q.max_nodes == 16 && q.max_procs == 64);
 	T_CHECK(q.issues[NP_QUEUE_UNSORTED] == 1 && q.job[0].id == 2);
 	T_CHECK(q.job[0].limit_sec == 100 && q.issues[NP_QUEUE_NO_LIMIT] == 1);
@@ -53,7 +65,6 @@ T_TEST("a log of the standard format is read")
 	T_CHECK(!strcmp(np_queue_text(&q, q.job[1].name, name, sizeof(name)),
 			"program3"));
 	T_CHECK(q.job[2].cancel_sec == 150);
-	np_queue_log_free(&q);
 }
 
 T_TEST("a job of the standard format waits for one that precedes it")
@@ -72,23 +83,18 @@ T_TEST("a job of the standard format waits for one that precedes it")
 		{ "itself", NP_QUEUE_NONE },
 		{ "one that is missing", NP_QUEUE_NONE },
 	};
-	struct np_queue_log q;
 
-	T_CHECK(!read_text(text, strlen(text), &q, NULL));
+	T_CHECK(!read_text(text));
 	T_CHECK(q.n == NP_ARRAY_SIZE(want));
 	for (size_t i = 0; i < q.n; i++)
 		T_ROW(want[i].name, q.job[i].after == want[i].after);
 	T_CHECK(q.issues[NP_QUEUE_LOST_PARENT] == 2);
-	np_queue_log_free(&q);
 }
 
 T_TEST("what sacct prints is read")
 {
-	struct np_err err = NP_ERR_INIT;
-	struct np_queue_log q;
 	char name[32];
 
-	warnings[0] = '\0';
 	T_CHECK(!np_queue_log_read(t_data("queue/small.sacct"), add_warning,
 				   NULL, &q, &err));
 	T_CHECK(q.n == 8);
@@ -107,7 +113,6 @@ T_TEST("what sacct prints is read")
 	T_CHECK(!strcmp(np_queue_text(&q, q.job[0].user, name, sizeof(name)),
 			"alice"));
 	T_CHECK(q.job[5].cancel_sec - q.job[5].submit_sec == 990);
-	np_queue_log_free(&q);
 }
 
 /* sacct without --noconvert; a header of SWF without numbers. */
@@ -119,17 +124,13 @@ T_TEST("units and unknown numbers are read")
 		"; MaxNodes: -1\n;MaxProcs: unknown\n" SWF_JOB;
 	static const char notes[] = "; MaxNodes: 16 (8 before May)\n"
 				    ";MaxProcs:64\n" SWF_JOB;
-	struct np_queue_log q;
 
-	T_CHECK(!read_text(sacct, strlen(sacct), &q, NULL));
+	T_CHECK(!read_text(sacct));
 	T_CHECK(q.n == 2 && q.job[0].nodes == 4096 && q.job[1].nodes == 1536);
-	np_queue_log_free(&q);
-	T_CHECK(!read_text(swf, strlen(swf), &q, NULL));
+	T_CHECK(!read_text(swf));
 	T_CHECK(q.n == 1 && !q.max_nodes && !q.max_procs);
-	np_queue_log_free(&q);
-	T_CHECK(!read_text(notes, strlen(notes), &q, NULL));
+	T_CHECK(!read_text(notes));
 	T_CHECK(q.max_nodes == 16 && q.max_procs == 64 && !*warnings);
-	np_queue_log_free(&q);
 }
 
 /* clang-format off */
@@ -275,9 +276,7 @@ static const struct {
 T_TEST("what cannot be read is reported with file and line")
 {
 	T_EACH(r, rows) {
-		struct np_err err = NP_ERR_INIT;
-		struct np_queue_log q = { .n = 0 };
-		int rc = read_text(r->text, strlen(r->text), &q, &err);
+		int rc = read_text(r->text);
 
 		T_ROW(r->name, rc == (r->n ? 0 : -EINVAL));
 		T_ROW(r->name, q.n == r->n);
@@ -285,7 +284,6 @@ T_TEST("what cannot be read is reported with file and line")
 		T_ROW(r->name, strstr(rc ? err.text : warnings, r->says));
 		/* A log that cannot be used is one error, not several lines. */
 		T_ROW(r->name, !rc || !*warnings);
-		np_queue_log_free(&q);
 	}
 }
 
@@ -323,10 +321,8 @@ T_TEST("arrays, dependencies and line breaks of sacct are read")
 		{ 6, NP_QUEUE_NONE, 103, NP_QUEUE_NONE },
 		{ 4, NP_QUEUE_NONE, 160, NP_QUEUE_NONE },
 	};
-	struct np_err err = NP_ERR_INIT;
-	struct np_queue_log q;
 
-	T_CHECK(!read_text(text, strlen(text), &q, &err));
+	T_CHECK(!read_text(text));
 	T_CHECK(q.n == NP_ARRAY_SIZE(want) && !*warnings);
 	for (size_t i = 0; i < q.n; i++)
 		T_CHECK(q.job[i].id == want[i].id &&
@@ -338,7 +334,6 @@ T_TEST("arrays, dependencies and line breaks of sacct are read")
 	/* Job 4 is found behind its place, the tasks are not. */
 	for (int i = 0; i < NP_QUEUE_N_ISSUES; i++)
 		T_CHECK(q.issues[i] == (i == NP_QUEUE_UNSORTED));
-	np_queue_log_free(&q);
 }
 
 /*
@@ -367,10 +362,8 @@ T_TEST("jobs wait for jobs with later submissions")
 		  NP_QUEUE_NONE },
 		{ "a job that was requeued", 4, 140, 1, NP_QUEUE_NONE },
 	};
-	struct np_err err = NP_ERR_INIT;
-	struct np_queue_log q;
 
-	T_CHECK(!read_text(text, strlen(text), &q, &err));
+	T_CHECK(!read_text(text));
 	T_CHECK(q.n == NP_ARRAY_SIZE(want) && !*warnings);
 	for (size_t i = 0; i < q.n; i++)
 		T_ROW(want[i].name,
@@ -379,5 +372,4 @@ T_TEST("jobs wait for jobs with later submissions")
 			      q.job[i].wait_sec == want[i].wait &&
 			      q.job[i].after == want[i].after);
 	T_CHECK(q.issues[NP_QUEUE_LOST_PARENT] == 1);
-	np_queue_log_free(&q);
 }

@@ -179,9 +179,16 @@ static void note_start(void *arg, uint32_t job,
 	q->n_nodes[job] = n;
 }
 
+static void release(struct queue *q)
+{
+	np_slowdowns_unref(q->slowdowns);
+	np_leaves_unref(q->leaves);
+	memset(q, 0, sizeof(*q));
+}
+
 static void make(struct queue *q, uint64_t number, uint32_t most_load)
 {
-	memset(q, 0, sizeof(*q));
+	release(q);
 	seed = number * 7919 + 17;
 	below(2);
 	make_leaves(q);
@@ -210,12 +217,6 @@ static void make(struct queue *q, uint64_t number, uint32_t most_load)
 	np_policy_init(&q->policy.policy);
 }
 
-static void release(struct queue *q)
-{
-	np_slowdowns_unref(q->slowdowns);
-	np_leaves_unref(q->leaves);
-}
-
 static int play(struct queue *q)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -227,6 +228,12 @@ static int play(struct queue *q)
 }
 
 static struct queue one, other;
+
+static void tear_down(void)
+{
+	release(&one);
+	release(&other);
+}
 
 static int by_number(const void *a, const void *b)
 {
@@ -243,6 +250,8 @@ static bool alike(const struct queue *q, size_t i, struct b_outcome *b)
 	       !memcmp(q->node[i], b->node, b->n_nodes * sizeof(*b->node));
 }
 
+T_FIXTURE(NULL, tear_down);
+
 T_TEST("every start and end is as a scheduler has it second by second")
 {
 	static struct b_outcome outcome[B_MAX_JOBS];
@@ -254,25 +263,22 @@ T_TEST("every start and end is as a scheduler has it second by second")
 			T_ROW("played", 0);
 		b_play(&one.input, outcome);
 		for (size_t i = 0; i < one.input.n; i++) {
-			char row[160];
-
-			snprintf(row, sizeof(row),
-				 "queue %llu, job %zu: %d "
-				 "from %lld to %lld, expected %d from %lld to "
-				 "%lld",
-				 (unsigned long long)k, i, one.outcome[i].how,
-				 (long long)one.outcome[i].start_sec,
-				 (long long)one.outcome[i].end_sec,
-				 outcome[i].how,
-				 (long long)outcome[i].start_sec,
-				 (long long)outcome[i].end_sec);
-			T_ROW(row, alike(&one, i, &outcome[i]));
+			T_ROW(t_text("queue %llu, job %zu: %d "
+				     "from %lld to %lld, expected %d from %lld to "
+				     "%lld",
+				     (unsigned long long)k, i,
+				     one.outcome[i].how,
+				     (long long)one.outcome[i].start_sec,
+				     (long long)one.outcome[i].end_sec,
+				     outcome[i].how,
+				     (long long)outcome[i].start_sec,
+				     (long long)outcome[i].end_sec),
+			      alike(&one, i, &outcome[i]));
 			started += outcome[i].start_sec >= 0;
 			backfilled += outcome[i].how == NP_SIM_BACKFILL;
 			slowed += one.outcome[i].slowed;
 			limits += one.outcome[i].over_limit;
 		}
-		release(&one);
 	}
 	/* Or it shows little. */
 	T_CHECK(started > 10 * QUEUES && backfilled > QUEUES / 2);
@@ -297,8 +303,6 @@ T_TEST("a policy without conflicts changes no start")
 		T_ROW("nodes differ",
 		      !memcmp(one.node, other.node, sizeof(one.node)));
 		decisions += other.counts.decisions;
-		release(&one);
-		release(&other);
 	}
 	T_CHECK(decisions > 10 * QUEUES);
 }
@@ -324,8 +328,6 @@ T_TEST("placement acts only on what it knows")
 		for (size_t i = 0; i < one.input.n; i++)
 			slowed += other.outcome[i].slowed;
 		np_slowdowns_unref(slowdowns);
-		release(&one);
-		release(&other);
 	}
 	T_CHECK(slowed > 300);
 }
@@ -383,7 +385,6 @@ T_TEST("enforce keeps apart what meets without")
 				one.outcome[i].was_restricted;
 			T_ROW("a job never ends", one.outcome[i].end_sec >= 0);
 		}
-		release(&one);
 	}
 	T_CHECK(without > 300 && held > 300);
 	/* Jobs may start while a decision is up to two seconds old. */
@@ -405,7 +406,6 @@ T_TEST("no job is held longer than allowed")
 				longest = one.outcome[i].held_sec;
 			released += one.outcome[i].released;
 		}
-		release(&one);
 	}
 	T_CHECK(longest >= 100 && longest <= 100 + 10 + 2);
 	T_CHECK(released > 10);
@@ -436,7 +436,6 @@ T_TEST("it stops on request")
 	T_CHECK(one.counts.stopped);
 	T_CHECK(one.counts.ended < NP_ARRAY_SIZE(job));
 	T_CHECK(outcome[NP_ARRAY_SIZE(job) - 1].end_sec == -1);
-	release(&one);
 }
 
 /* clang-format off */
@@ -482,7 +481,6 @@ T_TEST("what cannot be is refused")
 		T_ROW(r->name, np_simulate(&one.input, one.outcome, &one.counts,
 					   &err) == -EINVAL &&
 				       strstr(err.text, r->says));
-		release(&one);
 	}
 }
 
@@ -504,7 +502,6 @@ T_TEST("without memory it says so")
 		refused += rc != 0;
 	}
 	T_CHECK(refused > 20);
-	release(&one);
 }
 
 T_TEST("equal shares are as without shares")
@@ -524,8 +521,6 @@ T_TEST("equal shares are as without shares")
 		T_ROW("a job differs",
 		      !memcmp(one.outcome, other.outcome, sizeof(one.outcome)));
 		fair += one.scheduler.fair_period_sec > 0;
-		release(&one);
-		release(&other);
 	}
 	T_CHECK(fair > QUEUES / 5);
 }
@@ -598,7 +593,6 @@ T_TEST("jobs start by the shares of accounts and users")
 		for (size_t i = 0; i < one.input.n; i++)
 			T_ROW(r->name,
 			      one.outcome[i].start_sec == 100 * r->want[i]);
-		release(&one);
 	}
 }
 
@@ -617,5 +611,4 @@ T_TEST("impossible trees of shares are refused")
 	T_CHECK(np_simulate(&one.input, one.outcome, &one.counts, &err) ==
 			-EINVAL &&
 		strstr(err.text, "share 3: parent 3"));
-	release(&one);
 }

@@ -18,19 +18,25 @@ struct some_registry {
 	int listening;
 	double now_sec;
 	char reports[512]; /* "MEMBER:LINE|" */
+	int client[512];   /* descriptors */
+	size_t n_clients;
 };
+extern struct some_registry w;
 
 /* Opens a rendezvous as srun does; *out: what it tells the nodes. */
 int some_rendezvous(const uint16_t range[2], struct np_rendezvous_entry *out,
 		    struct np_err *err);
-void some_registry_open(struct some_registry *w);
-void serve(struct some_registry *w);
+/* One for each test, without clients: T_FIXTURE(registry_begin, registry_end). */
+void registry_begin(void);
+void registry_end(void);
+
+void serve(void);
 
 /* Serve until it is true, or patience ends. */
-#define UNTIL(w, cond) \
+#define UNTIL(cond) \
 	do { \
 		for (int i_ = 0; i_ < PATIENCE; i_++) { \
-			serve(w); \
+			serve(); \
 			if (cond) \
 				break; \
 			usleep(2000); \
@@ -39,14 +45,14 @@ void serve(struct some_registry *w);
 	} while (0)
 
 /* A socket that is connected, and what it says; who is there is no member. */
-int connect_client(const struct some_registry *w);
+int connect_client(void);
+void leave(int fd);
 void send_text(int fd, const char *text);
 bool is_shut(int fd);
 
 /* The next member, of node n<number>. */
-int connect_agent(struct some_registry *w, const char *kind);
-const struct np_agent_info *context(const struct some_registry *w,
-				    size_t member);
-struct np_registry_count probes(const struct some_registry *w);
+int connect_agent(const char *kind);
+const struct np_agent_info *context(size_t member);
+struct np_registry_count probes(void);
 
 #endif

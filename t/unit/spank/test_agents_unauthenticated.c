@@ -27,40 +27,34 @@ static const struct {
 	{ "bytes", "\x16\x03\x01\x02\xff\xfe\n" },
 };
 
+T_FIXTURE(registry_begin, registry_end);
+
 T_TEST("a connection without the cookie is closed")
 {
-	struct some_registry w;
-
-	some_registry_open(&w);
 	T_EACH(r, unauthenticated) {
-		int fd = connect_client(&w);
+		int fd = connect_client();
 
 		send_text(fd, r->says);
 		for (int k = 0; k < PATIENCE && !is_shut(fd); k++) {
-			serve(&w);
+			serve();
 			usleep(2000);
 		}
 		T_ROW(r->name, is_shut(fd));
 		T_ROW(r->name, np_registry_size(w.p) == 0);
-		close(fd);
+		leave(fd);
 	}
 	T_CHECK(!w.reports[0]);
-	np_registry_free(w.p);
 }
 
 T_TEST("nor is a line without end kept")
 {
 	static char text[3 * NP_PEER_LINE];
-	struct some_registry w;
 	int fd;
 
-	some_registry_open(&w);
-	fd = connect_client(&w);
+	fd = connect_client();
 	memset(text, '0', sizeof(text));
 	T_CHECK(send(fd, text, sizeof(text), MSG_NOSIGNAL) > NP_PEER_LINE);
-	UNTIL(&w, is_shut(fd));
-	close(fd);
-	np_registry_free(w.p);
+	UNTIL(is_shut(fd));
 }
 
 /* By the caller's clock: a busy machine shuts nobody out. */
@@ -68,55 +62,43 @@ T_TEST("a connection that says nothing is closed in time")
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	int silent, slow, member;
-	struct some_registry w;
 
-	some_registry_open(&w);
-	silent = connect_client(&w);
-	slow = connect_client(&w);
-	UNTIL(&w, np_registry_poll(w.p, p) == 3);
-	member = connect_agent(&w, "probe");
+	silent = connect_client();
+	slow = connect_client();
+	UNTIL(np_registry_poll(w.p, p) == 3);
+	member = connect_agent("probe");
 	w.now_sec += 4;
 	send_text(slow, G);
-	serve(&w);
+	serve();
 	usleep(2000);
-	serve(&w);
+	serve();
 	T_CHECK(!is_shut(silent) && !is_shut(slow) && !is_shut(member));
 	w.now_sec += 2;
-	serve(&w);
-	UNTIL(&w, is_shut(silent) && is_shut(slow));
+	serve();
+	UNTIL(is_shut(silent) && is_shut(slow));
 	w.now_sec += 1e6;
-	serve(&w);
-	T_CHECK(!is_shut(member) && probes(&w).waiting == 1);
-	close(silent);
-	close(slow);
-	close(member);
-	np_registry_free(w.p);
+	serve();
+	T_CHECK(!is_shut(member) && probes().waiting == 1);
 }
 
 T_TEST("many connections that send nothing keep no agent out")
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	int fd[NP_REGISTRY_PENDING + 8], member;
-	struct some_registry w;
 
-	some_registry_open(&w);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
-		fd[i] = connect_client(&w);
-	UNTIL(&w, np_registry_poll(w.p, p) == 1 + NP_REGISTRY_PENDING);
-	serve(&w);
+		fd[i] = connect_client();
+	UNTIL(np_registry_poll(w.p, p) == 1 + NP_REGISTRY_PENDING);
+	serve();
 	/* Connections that do not fit must not wake the collector. */
 	np_registry_poll(w.p, p);
 	T_CHECK(poll(p, 1 + NP_REGISTRY_PENDING, 0) == 0);
-	member = connect_client(&w);
+	member = connect_client();
 	send_text(member, G " probe 7 n7\n");
 	w.now_sec += 0.3; /* long before they are shut out for their silence */
-	UNTIL(&w, np_registry_size(w.p) == 1);
-	T_CHECK(context(&w, 0)->node == 7 && !is_shut(member));
+	UNTIL(np_registry_size(w.p) == 1);
+	T_CHECK(context(0)->node == 7 && !is_shut(member));
 	T_CHECK(np_registry_poll(w.p, p) <= NP_REGISTRY_FDS && p[0].fd >= 0);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
-		close(fd[i]);
-	close(member);
-	np_registry_free(w.p);
 }
 
 static size_t n_shut(const int fd[], size_t n)
@@ -135,38 +117,32 @@ T_TEST("of a flood of connections some are read each second, and agents are")
 	struct pollfd p[NP_REGISTRY_FDS];
 	int fd[MANY], member;
 	size_t shut = 0;
-	struct some_registry w;
 
-	some_registry_open(&w);
 	for (size_t i = 0; i < MANY; i++) {
-		fd[i] = connect_client(&w);
+		fd[i] = connect_client();
 		send_text(fd[i], "\n");
 	}
 	for (int i = 0; i < PATIENCE && shut < A_SECOND; i++) {
-		serve(&w);
+		serve();
 		usleep(2000);
 		shut = n_shut(fd, MANY);
 	}
 	for (int i = 0; i < 50; i++) {
-		serve(&w);
+		serve();
 		usleep(2000);
 	}
 	T_CHECK(n_shut(fd, MANY) == A_SECOND);
 	T_CHECK(np_registry_poll(w.p, p) == 1 && p[0].fd < 0);
-	member = connect_client(&w);
+	member = connect_client();
 	send_text(member, G " probe 7 n7\n");
 	for (int i = 0; i < 5; i++) {
 		usleep(2000);
-		serve(&w);
+		serve();
 		w.now_sec += 0.5;
 	}
 	/* The kernel may deliver it later than all others. */
-	UNTIL(&w, np_registry_size(w.p) == 1);
+	UNTIL(np_registry_size(w.p) == 1);
 	T_CHECK(!is_shut(member));
-	for (size_t i = 0; i < MANY; i++)
-		close(fd[i]);
-	close(member);
-	np_registry_free(w.p);
 }
 
 /* So that nobody can open one more; returns what was allowed before. */
@@ -188,18 +164,16 @@ T_TEST("with no descriptors left nobody spins, and who waits comes later")
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	struct rlimit limit;
-	struct some_registry w;
 	rlim_t before;
 	int fd;
 
-	some_registry_open(&w);
-	fd = connect_client(&w);
+	fd = connect_client();
 	send_text(fd, G " probe 3 n3\n");
 	T_CHECK(poll(&(struct pollfd){ w.listening, POLLIN, 0 }, 1, 60000) ==
 		1);
 	T_CHECK(!np_registry_accept_error(w.p));
 	before = no_descriptors();
-	serve(&w);
+	serve();
 	/* Connections that are not accepted must not wake the collector. */
 	T_CHECK(np_registry_poll(w.p, p) == 1 && p[0].fd < 0);
 	T_CHECK(np_registry_accept_error(w.p) == EMFILE);
@@ -207,9 +181,7 @@ T_TEST("with no descriptors left nobody spins, and who waits comes later")
 	limit.rlim_cur = before;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	w.now_sec += 1;
-	UNTIL(&w, np_registry_size(w.p) == 1);
-	T_CHECK(context(&w, 0)->node == 3 && np_registry_poll(w.p, p) == 2 &&
+	UNTIL(np_registry_size(w.p) == 1);
+	T_CHECK(context(0)->node == 3 && np_registry_poll(w.p, p) == 2 &&
 		p[0].fd >= 0);
-	close(fd);
-	np_registry_free(w.p);
 }

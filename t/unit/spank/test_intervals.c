@@ -111,8 +111,18 @@ static void step(struct world *w)
 		w->start_sec = w->now_sec;
 }
 
+static struct world world;
+
+static void end(void)
+{
+	np_intervals_free(world.c);
+	np_record_free(world.r);
+	world = (struct world){ .r = NULL };
+}
+
 static void begin(struct world *w)
 {
+	end();
 	*w = (struct world){ .r = np_record_new(),
 			     .now_sec = 100,
 			     .start_sec = NAN,
@@ -130,23 +140,18 @@ static void run(struct world *w, double sec, bool deaf)
 		step(w);
 }
 
-static void end(struct world *w)
-{
-	np_intervals_free(w->c);
-	np_record_free(w->r);
-}
+T_FIXTURE(NULL, end);
 
 T_TEST("a run is cut into intervals that say what happened")
 {
 	size_t loaded = 0;
-	struct world w;
 
-	run(&w, 120, false);
+	run(&world, 120, false);
 	/* Each of the three levels alone, then at least once under it. */
-	T_CHECK(!w.overlapped && w.calls >= 6 && w.unfair_sec == 0);
-	T_CHECK(w.r->n_intervals > 6);
-	for (size_t i = 0; i < w.r->n_intervals; i++) {
-		const struct np_run_interval *b = &w.r->intervals[i];
+	T_CHECK(!world.overlapped && world.calls >= 6 && world.unfair_sec == 0);
+	T_CHECK(world.r->n_intervals > 6);
+	for (size_t i = 0; i < world.r->n_intervals; i++) {
+		const struct np_run_interval *b = &world.r->intervals[i];
 
 		T_CHECK(t_close(b->rate, b->level ? 0.5e6 : 1e6, 0.01));
 		T_CHECK(b->sec > 0 && b->at_sec > 0 && b->at_sec < 120);
@@ -155,43 +160,37 @@ T_TEST("a run is cut into intervals that say what happened")
 				   b->round_sec.n == 0);
 		loaded += b->level != NULL;
 	}
-	T_CHECK(loaded >= 3 && loaded == w.calls - 3);
-	end(&w);
+	T_CHECK(loaded >= 3 && loaded == world.calls - 3);
 }
 
 T_TEST("levels run alone before the program starts")
 {
-	struct world w;
-
-	run(&w, 30, false);
-	T_CHECK(w.start_sec < 100 + 5);
-	T_CHECK(w.r->n_intervals_alone == 3);
-	for (size_t i = 0; i < w.r->n_intervals_alone; i++) {
-		const struct np_run_interval *b = &w.r->intervals_alone[i];
+	run(&world, 30, false);
+	T_CHECK(world.start_sec < 100 + 5);
+	T_CHECK(world.r->n_intervals_alone == 3);
+	for (size_t i = 0; i < world.r->n_intervals_alone; i++) {
+		const struct np_run_interval *b = &world.r->intervals_alone[i];
 
 		T_CHECK(!strcmp(b->level, earlier.name[i]));
 		T_CHECK(b->round_sec.n >= 10 && b->round_sec.mean == ALONE_SEC);
 	}
-	end(&w);
 }
 
 /* Each at most twice is enough where nothing scatters. */
 T_TEST("when all is known the run goes on alone")
 {
-	struct world w;
 	unsigned calls;
 	size_t n;
 
-	run(&w, 120, false);
-	n = w.r->n_intervals;
-	calls = w.calls;
+	run(&world, 120, false);
+	n = world.r->n_intervals;
+	calls = world.calls;
 	T_CHECK(calls >= 6 && calls <= 9);
-	T_CHECK(isinf(np_intervals_due_sec(w.c)) && !w.r->n_notes);
-	while (w.now_sec < 300)
-		step(&w);
-	T_CHECK(w.r->n_intervals == n && w.calls == calls &&
-		np_intervals_is_alone(w.c, w.now_sec));
-	end(&w);
+	T_CHECK(isinf(np_intervals_due_sec(world.c)) && !world.r->n_notes);
+	while (world.now_sec < 300)
+		step(&world);
+	T_CHECK(world.r->n_intervals == n && world.calls == calls &&
+		np_intervals_is_alone(world.c, world.now_sec));
 }
 
 /* The intervals of a record as np_one_run_estimate() takes them. */
@@ -218,104 +217,90 @@ T_TEST("bursts, late reports and late levels do not change a slowdown")
 		static struct np_interval b[NP_RECORD_MAX_INTERVALS];
 		struct np_one_run_level level[3];
 		struct np_one_run o;
-		struct world w;
 
-		begin(&w);
-		w.uneven = true;
-		w.handshake_sec = handshake_sec[i];
-		while (w.now_sec < 400)
-			step(&w);
-		T_CHECK(!np_one_run_estimate(b, intervals_of(w.r, b), NULL,
+		begin(&world);
+		world.uneven = true;
+		world.handshake_sec = handshake_sec[i];
+		while (world.now_sec < 400)
+			step(&world);
+		T_CHECK(!np_one_run_estimate(b, intervals_of(world.r, b), NULL,
 					     level, 3, &o));
 		T_CHECK(o.verdict == NP_ONE_RUN_USABLE);
 		for (size_t k = 0; k < 3; k++)
 			T_CHECK(fabs(level[k].slowdown.mean - 1) < 0.05);
-		T_CHECK(w.unfair_sec == 0 && !w.overlapped);
-		end(&w);
+		T_CHECK(world.unfair_sec == 0 && !world.overlapped);
 	}
 }
 
 /* Of an earlier run: the program does not wait for it again. */
 T_TEST("levels known alone do not make the program wait")
 {
-	struct world w;
-
 	earlier.alone_known[0] = earlier.alone_known[2] = true;
-	run(&w, 30, false);
-	T_CHECK(w.r->n_intervals_alone == 1 &&
-		!strcmp(w.r->intervals_alone[0].level, "c3"));
-	end(&w);
+	run(&world, 30, false);
+	T_CHECK(world.r->n_intervals_alone == 1 &&
+		!strcmp(world.r->intervals_alone[0].level, "c3"));
 	earlier.alone_known[1] = true;
-	run(&w, 30, false);
-	T_CHECK(!w.r->n_intervals_alone && w.start_sec < 100.1);
-	end(&w);
+	run(&world, 30, false);
+	T_CHECK(!world.r->n_intervals_alone && world.start_sec < 100.1);
 	memset(earlier.alone_known, 0, sizeof(earlier.alone_known));
 }
 
 /* srun waits no longer; and levels that take their time are cut off. */
 T_TEST("the program does not wait longer than srun would")
 {
-	struct world w;
 	double sec;
 
-	begin(&w);
-	T_CHECK(np_intervals_tick(w.c, 100, NAN, &sec) != NULL);
-	T_CHECK(!np_intervals_lead_in_done(w.c));
-	T_CHECK(!np_intervals_tick(w.c, 101, 100.9, &sec));
-	T_CHECK(np_intervals_lead_in_done(w.c) &&
-		!np_intervals_wants_level(w.c));
-	end(&w);
+	begin(&world);
+	T_CHECK(np_intervals_tick(world.c, 100, NAN, &sec) != NULL);
+	T_CHECK(!np_intervals_lead_in_done(world.c));
+	T_CHECK(!np_intervals_tick(world.c, 101, 100.9, &sec));
+	T_CHECK(np_intervals_lead_in_done(world.c) &&
+		!np_intervals_wants_level(world.c));
 
-	begin(&w);
-	for (double t = 100; !np_intervals_lead_in_done(w.c) && t < 200; t += 4)
-		if (np_intervals_tick(w.c, w.now_sec = t, NAN, &sec))
-			np_intervals_level_started(w.c, t + 3);
-	T_CHECK(w.now_sec - 100 <= NP_LAUNCH_LEAD_IN_SEC);
-	T_CHECK(w.r->n_intervals_alone > 0);
-	end(&w);
+	begin(&world);
+	for (double t = 100; !np_intervals_lead_in_done(world.c) && t < 200;
+	     t += 4)
+		if (np_intervals_tick(world.c, world.now_sec = t, NAN, &sec))
+			np_intervals_level_started(world.c, t + 3);
+	T_CHECK(world.now_sec - 100 <= NP_LAUNCH_LEAD_IN_SEC);
+	T_CHECK(world.r->n_intervals_alone > 0);
 
-	begin(&w);
-	T_CHECK(np_intervals_tick(w.c, 100, NAN, &sec) != NULL);
-	np_intervals_level_started(w.c, 100.2);
-	T_CHECK(!np_intervals_tick(w.c, 100.4, 100.3, &sec));
+	begin(&world);
+	T_CHECK(np_intervals_tick(world.c, 100, NAN, &sec) != NULL);
+	np_intervals_level_started(world.c, 100.2);
+	T_CHECK(!np_intervals_tick(world.c, 100.4, 100.3, &sec));
 	T_ROW("the program starts while a level runs",
-	      !np_intervals_is_alone(w.c, 100.9) &&
-		      np_intervals_is_alone(w.c, 102));
-	end(&w);
+	      !np_intervals_is_alone(world.c, 100.9) &&
+		      np_intervals_is_alone(world.c, 102));
 }
 
 /* Levels that do not come up are tried thrice, and the run goes on without. */
 T_TEST("levels that do not come up are given up")
 {
-	struct world w;
-
-	run(&w, 120, true);
-	T_CHECK(w.calls == 3 && w.r->n_notes > 0);
-	T_CHECK(!w.r->n_intervals_alone && w.start_sec < 106);
-	for (size_t i = 0; i < w.r->n_intervals; i++)
-		T_CHECK(!w.r->intervals[i].level);
-	T_CHECK(w.r->n_intervals > 20);
-	end(&w);
+	run(&world, 120, true);
+	T_CHECK(world.calls == 3 && world.r->n_notes > 0);
+	T_CHECK(!world.r->n_intervals_alone && world.start_sec < 106);
+	for (size_t i = 0; i < world.r->n_intervals; i++)
+		T_CHECK(!world.r->intervals[i].level);
+	T_CHECK(world.r->n_intervals > 20);
 }
 
 /* A level that comes up when nobody waits for it any more. */
 T_TEST("a level that comes too late spoils no interval")
 {
-	struct world w;
 	size_t before;
 
 	memset(earlier.alone_known, true, sizeof(earlier.alone_known));
-	run(&w, 40, true);
-	while (np_intervals_wants_level(w.c))
-		step(&w);
-	before = w.r->n_intervals;
-	np_intervals_level_started(w.c, w.now_sec);
-	w.level_end_sec = w.now_sec + 2.5;
-	for (double until = w.now_sec + 7; w.now_sec < until;)
-		step(&w);
-	T_CHECK(w.r->n_intervals == before + 1 && w.unfair_sec == 0);
-	T_CHECK(t_close(w.r->intervals[before].rate, 1e6, 0.01));
-	end(&w);
+	run(&world, 40, true);
+	while (np_intervals_wants_level(world.c))
+		step(&world);
+	before = world.r->n_intervals;
+	np_intervals_level_started(world.c, world.now_sec);
+	world.level_end_sec = world.now_sec + 2.5;
+	for (double until = world.now_sec + 7; world.now_sec < until;)
+		step(&world);
+	T_CHECK(world.r->n_intervals == before + 1 && world.unfair_sec == 0);
+	T_CHECK(t_close(world.r->intervals[before].rate, 1e6, 0.01));
 	memset(earlier.alone_known, false, sizeof(earlier.alone_known));
 }
 
@@ -333,103 +318,94 @@ T_TEST("nor does one that is too late for the lead-in")
 {
 	T_EACH(row, late_lead_ins) {
 		const char *name = row->name;
-		struct world w;
 
-		begin(&w);
-		w.deaf = true;
-		while (isnan(w.start_sec))
-			step(&w);
-		while (w.now_sec < w.start_sec + row->after_sec)
-			step(&w);
-		np_intervals_level_started(w.c, w.now_sec);
-		w.level_end_sec = w.now_sec + 0.75;
-		while (w.now_sec < w.start_sec + 15)
-			step(&w);
-		T_ROW(name, w.unfair_sec == 0);
-		T_ROW(name, w.r->n_intervals > 0 &&
-				    t_close(w.r->intervals[0].rate, 1e6, 0.01));
-		end(&w);
+		begin(&world);
+		world.deaf = true;
+		while (isnan(world.start_sec))
+			step(&world);
+		while (world.now_sec < world.start_sec + row->after_sec)
+			step(&world);
+		np_intervals_level_started(world.c, world.now_sec);
+		world.level_end_sec = world.now_sec + 0.75;
+		while (world.now_sec < world.start_sec + 15)
+			step(&world);
+		T_ROW(name, world.unfair_sec == 0);
+		T_ROW(name,
+		      world.r->n_intervals > 0 &&
+			      t_close(world.r->intervals[0].rate, 1e6, 0.01));
 	}
 }
 
 T_TEST("calls of MPI are reported where they are counted")
 {
-	struct world w;
-
 	for (int counted = 0; counted < 2; counted++) {
-		begin(&w);
-		w.counted = counted;
-		while (w.now_sec < 150)
-			step(&w);
-		T_CHECK(w.r->n_intervals > 3);
-		for (size_t i = 0; i < w.r->n_intervals; i++) {
-			const struct np_run_interval *b = &w.r->intervals[i];
+		begin(&world);
+		world.counted = counted;
+		while (world.now_sec < 150)
+			step(&world);
+		T_CHECK(world.r->n_intervals > 3);
+		for (size_t i = 0; i < world.r->n_intervals; i++) {
+			const struct np_run_interval *b =
+				&world.r->intervals[i];
 
 			T_CHECK(counted ? t_close(b->calls,
 						  b->level ? 200 : 400, 0.01) :
 					  isnan(b->calls));
 		}
-		end(&w);
 	}
 }
 
 /* The program goes on: no interval is slower, and none is made up. */
 T_TEST("a node that falls silent makes no interval slower")
 {
-	struct world w;
 	size_t n;
 
-	begin(&w);
-	w.mute_sec[0] = 118;
-	w.mute_sec[1] = 128;
-	while (w.now_sec < 128)
-		step(&w);
-	n = w.r->n_intervals;
+	begin(&world);
+	world.mute_sec[0] = 118;
+	world.mute_sec[1] = 128;
+	while (world.now_sec < 128)
+		step(&world);
+	n = world.r->n_intervals;
 	for (size_t i = 0; i < n; i++)
-		T_CHECK(t_close(w.r->intervals[i].rate,
-				w.r->intervals[i].level ? 0.5e6 : 1e6, 0.01));
-	T_CHECK(n >= 5 && !w.r->n_notes);
-	while (w.now_sec < 200)
-		step(&w);
-	T_CHECK(w.r->n_intervals <= n + 1 && w.r->n_notes == 1);
-	end(&w);
+		T_CHECK(t_close(world.r->intervals[i].rate,
+				world.r->intervals[i].level ? 0.5e6 : 1e6,
+				0.01));
+	T_CHECK(n >= 5 && !world.r->n_notes);
+	while (world.now_sec < 200)
+		step(&world);
+	T_CHECK(world.r->n_intervals <= n + 1 && world.r->n_notes == 1);
 }
 
 /* Until the step's nodes say what they move there is nothing to do. */
 T_TEST("without counters there are no intervals")
 {
-	struct world w;
 	double sec;
 
-	run(&w, 10, false);
-	end(&w);
-	begin(&w);
-	T_CHECK(np_intervals_tick(w.c, 100, NAN, &sec) != NULL);
-	np_intervals_tick(w.c, 101, 101, &sec);
-	T_CHECK(!np_intervals_tick(w.c, 2000, 101, &sec));
-	T_CHECK(isinf(np_intervals_due_sec(w.c)) && !w.r->n_intervals);
-	end(&w);
+	run(&world, 10, false);
+	begin(&world);
+	T_CHECK(np_intervals_tick(world.c, 100, NAN, &sec) != NULL);
+	np_intervals_tick(world.c, 101, 101, &sec);
+	T_CHECK(!np_intervals_tick(world.c, 2000, 101, &sec));
+	T_CHECK(isinf(np_intervals_due_sec(world.c)) && !world.r->n_intervals);
 }
 
 /* Its silence is a phase of the run, in which no level runs. */
 T_TEST("a program that is silent at first")
 {
 	size_t silent = 0, loaded = 0;
-	struct world w;
 
-	begin(&w);
-	w.silent_sec = 20;
-	while (w.now_sec < 180)
-		step(&w);
-	for (size_t i = 0; i < w.r->n_intervals; i++) {
-		const struct np_run_interval *b = &w.r->intervals[i];
+	begin(&world);
+	world.silent_sec = 20;
+	while (world.now_sec < 180)
+		step(&world);
+	for (size_t i = 0; i < world.r->n_intervals; i++) {
+		const struct np_run_interval *b = &world.r->intervals[i];
 
 		silent += b->rate == 0;
 		loaded += b->level != NULL;
 		T_CHECK(!b->level || b->at_sec > 20);
 	}
 	T_CHECK(silent > 3 && loaded > 3);
-	end(&w);
 }
 
 /* Its intervals are recorded as useless, so that later runs are whole runs. */
@@ -438,15 +414,13 @@ T_TEST("a program that is always silent")
 	static struct np_interval b[NP_RECORD_MAX_INTERVALS];
 	struct np_one_run_level level[3];
 	struct np_one_run o;
-	struct world w;
 
-	begin(&w);
-	w.silent_sec = INFINITY;
-	while (w.now_sec < 160)
-		step(&w);
-	T_CHECK(w.r->n_intervals > 10 && w.calls == 3);
-	T_CHECK(!np_one_run_estimate(b, intervals_of(w.r, b), NULL, level, 3,
-				     &o));
+	begin(&world);
+	world.silent_sec = INFINITY;
+	while (world.now_sec < 160)
+		step(&world);
+	T_CHECK(world.r->n_intervals > 10 && world.calls == 3);
+	T_CHECK(!np_one_run_estimate(b, intervals_of(world.r, b), NULL, level,
+				     3, &o));
 	T_CHECK(o.verdict == NP_ONE_RUN_SILENT);
-	end(&w);
 }

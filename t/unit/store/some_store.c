@@ -20,6 +20,18 @@ struct np_store *t_store_fresh(void)
 	return s;
 }
 
+struct np_store *t_store;
+
+void t_store_begin(void)
+{
+	t_store = t_store_fresh();
+}
+
+void t_store_end(void)
+{
+	np_store_close(t_store);
+}
+
 struct np_record *t_store_run(uint32_t job_id, double start)
 {
 	struct np_record *r = np_record_new();
@@ -80,11 +92,7 @@ struct np_runs t_store_load(struct np_store *s, int *rc)
 
 const char *t_store_path(const char *name)
 {
-	static char path[1024];
-
-	snprintf(path, sizeof(path), "%s/users/%u/lmp/%s", t_store_dir,
-		 geteuid(), name);
-	return path;
+	return t_text("%s/users/%u/lmp/%s", t_store_dir, geteuid(), name);
 }
 
 void t_store_write(const char *name, const char *text)
@@ -94,21 +102,16 @@ void t_store_write(const char *name, const char *text)
 
 void t_fabric_write(const char *name, const char *text)
 {
-	char path[1024];
-
-	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", t_store_dir, name);
-	t_write_text(path, text);
+	t_write_text(t_text("%s/fabric/hpc/%s", t_store_dir, name), text);
 }
 
 int t_count_files(const char *dir, const char *pattern)
 {
-	char cmd[1200];
 	int n = -1;
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "find '%s' -name '%s' -type f | wc -l", dir,
-		 pattern);
-	f = popen(cmd, "r");
+	f = popen(t_text("find '%s' -name '%s' -type f | wc -l", dir, pattern),
+		  "r");
 	if (!f || fscanf(f, "%d", &n) != 1)
 		n = -1;
 	if (f)

@@ -10,6 +10,11 @@ extern char t_store_dir[512];
 /* A new, empty store. */
 struct np_store *t_store_fresh(void);
 
+/* One for each test: T_FIXTURE(t_store_begin, t_store_end). */
+extern struct np_store *t_store;
+void t_store_begin(void);
+void t_store_end(void);
+
 /* A run of lmp, of ten seconds on one leaf; and saves it: 0 or -errno. */
 struct np_record *t_store_run(uint32_t job_id, double start);
 int t_store_save(struct np_store *s, uint32_t job_id, double start);

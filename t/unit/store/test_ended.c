@@ -37,10 +37,7 @@ static void fresh_store(void)
 
 static const char *path(const char *name)
 {
-	static char buf[1024];
-
-	snprintf(buf, sizeof(buf), "%s/placement/%s", store, name);
-	return buf;
+	return t_text("%s/placement/%s", store, name);
 }
 
 /* The file of a day, so many days from today. */
@@ -129,11 +126,12 @@ static int find_rc(uint32_t id)
 	return rc;
 }
 
+T_FIXTURE(fresh_store, NULL);
+
 T_TEST("what was appended is found")
 {
 	struct np_accounting_record e;
 
-	fresh_store();
 	T_CHECK(add_id(7) == 0 && add_id(8) == 0);
 	T_CHECK(find(7, NO_TASK, &e) == 0);
 	T_CHECK(e.id == 7 && e.array == 0 && e.uid == 1000 && e.n_nodes == 4);
@@ -155,7 +153,6 @@ T_TEST("what was appended is found")
 
 T_TEST("where nothing was written nothing is found")
 {
-	fresh_store();
 	T_CHECK(find_rc(7) == -ENOENT);
 	mkdir(path(""), 0755);
 	T_CHECK(find_rc(7) == -ENOENT);
@@ -165,7 +162,6 @@ T_TEST("the latest of a requeued job is found")
 {
 	struct np_accounting_record e = job_of(7);
 
-	fresh_store();
 	T_CHECK(add(&e) == 0 && add_id(8) == 0);
 	e.start += 100;
 	T_CHECK(add(&e) == 0 && add_id(9) == 0);
@@ -177,7 +173,6 @@ T_TEST("days before are searched")
 {
 	struct np_accounting_record e;
 
-	fresh_store();
 	add_text(day_name(-1),
 		 "{\"schema\":1,\"id\":5,\"uid\":1,\"n_nodes\":1}\n");
 	add_text(day_name(-2),
@@ -210,7 +205,6 @@ T_TEST("tasks of arrays are found")
 	struct np_accounting_record a = job_of(23), b = job_of(24),
 				    c = job_of(30);
 
-	fresh_store();
 	a.array = b.array = 20;
 	b.task = 4;
 	T_CHECK(add(&a) == 0 && add(&b) == 0 && add(&c) == 0);
@@ -229,7 +223,6 @@ T_TEST("a half-written line is passed over")
 {
 	struct stat st;
 
-	fresh_store();
 	T_CHECK(add_id(7) == 0);
 	T_CHECK(!stat(path(day_name(0)), &st));
 	for (off_t cut = 1; cut < st.st_size - 1; cut++) {
@@ -258,7 +251,6 @@ T_TEST("damaged lines are passed over")
 		"7\n",
 	};
 
-	fresh_store();
 	T_CHECK(add_id(7) == 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++)
 		add_text(day_name(0), lines[i]);
@@ -284,7 +276,6 @@ static void add_days(int n)
 
 T_TEST("old days go when a new day begins")
 {
-	fresh_store();
 	add_days(NP_ACCOUNTING_KEEP_FILES);
 	add_text(day_name(-400), "x\n");
 	add_text("ended-notes.jsonl", "x\n");
@@ -316,13 +307,10 @@ static const struct {
 /* Days of history, and what each of them says. */
 static void add_history(int days)
 {
-	char line[100];
-
-	for (int i = 1; i <= days; i++) {
-		snprintf(line, sizeof(line),
-			 "{\"schema\":1,\"id\":%d,\"uid\":1}\n", 5000 + i);
-		add_text(day_name(-i), line);
-	}
+	for (int i = 1; i <= days; i++)
+		add_text(day_name(-i),
+			 t_text("{\"schema\":1,\"id\":%d,\"uid\":1}\n",
+				5000 + i));
 }
 
 static int count_lost(int days)
@@ -381,7 +369,6 @@ T_TEST("of many neighbours the first are written, and the others counted")
 	struct np_accounting_neighbour *many = calloc(n, sizeof(*many));
 	char *name = malloc(long_len + 1);
 
-	fresh_store();
 	for (size_t i = 0; i < n; i++)
 		many[i] = (struct np_accounting_neighbour){ .id = (uint32_t)i +
 								  1 };
@@ -479,7 +466,6 @@ T_TEST("of a huge day the end is searched")
 {
 	int fd;
 
-	fresh_store();
 	T_CHECK(add_id(7) == 0);
 	fd = open(path(day_name(0)), O_WRONLY | O_APPEND);
 	T_CHECK(fd >= 0 && !ftruncate(fd, NP_STATE_MAX_BYTES) &&
@@ -493,7 +479,6 @@ T_TEST("links and pipes are not written to")
 {
 	char target[1024];
 
-	fresh_store();
 	mkdir(path(""), 0755);
 	snprintf(target, sizeof(target), "%s/target", store);
 	T_CHECK(!symlink(target, path(day_name(0))));
@@ -511,7 +496,6 @@ T_TEST("its mode is as requested, whatever the umask")
 	mode_t old = umask(0077);
 	struct stat st;
 
-	fresh_store();
 	T_CHECK(np_accounting_append(store, day, &e, 0644, NULL) == 0);
 	T_CHECK(!stat(path(day_name(0)), &st) && (st.st_mode & 0777) == 0644);
 	T_CHECK(np_accounting_append(store, day, &e, 0640, NULL) == 0);
@@ -523,7 +507,6 @@ T_TEST("what is no number is not written")
 {
 	struct np_accounting_record e = job_of(7);
 
-	fresh_store();
 	e.slowdown = 0.0 / 0.0;
 	T_CHECK(add(&e) == -EINVAL);
 	T_CHECK(find_rc(7) == -ENOENT);

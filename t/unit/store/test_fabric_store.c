@@ -51,15 +51,16 @@ static int save(struct np_store *s, const char *cluster, const char *scope,
 	return rc;
 }
 
+T_FIXTURE(t_store_begin, t_store_end);
+
 T_TEST("what is saved is loaded again")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_calibration c;
 	char path[1024];
 	struct stat st;
 
-	T_CHECK(save(s, "hpc", "node", DATE) == 0);
-	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, NULL) == 0);
+	T_CHECK(save(t_store, "hpc", "node", DATE) == 0);
+	T_CHECK(np_fabric_store_load(t_store, "hpc", NULL, &c, NULL) == 0);
 	T_CHECK(c.date == DATE && !strcmp(c.cluster, "hpc") &&
 		!strcmp(c.transport, "tcp/eth0") && c.message_bytes == 1024 &&
 		c.period_sec == 0.1 && !strcmp(c.netprof_version, "0.1.0"));
@@ -91,17 +92,13 @@ T_TEST("what is saved is loaded again")
 	snprintf(path, sizeof(path), "%s/fabric/hpc", t_store_dir);
 	T_CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0755);
 	np_calibration_free(&c);
-	np_store_close(s);
 }
 
 T_TEST("a new calibration of any cluster makes the state uncertain")
 {
-	struct np_store *s = t_store_fresh();
-
-	T_CHECK(np_fabric_store_state(s) != 0);
-	T_CHECK(save(s, "hpc", "leaf", DATE) == 0);
-	T_CHECK(np_fabric_store_state(s) == 0);
-	np_store_close(s);
+	T_CHECK(np_fabric_store_state(t_store) != 0);
+	T_CHECK(save(t_store, "hpc", "leaf", DATE) == 0);
+	T_CHECK(np_fabric_store_state(t_store) == 0);
 }
 
 T_TEST("the newest of the cluster and scope counts")
@@ -119,18 +116,17 @@ T_TEST("the newest of the cluster and scope counts")
 		{ "no such cluster", "ypc", NULL, -1 },
 		{ "no such scope", "xpc", "node", -1 },
 	};
-	struct np_store *s = t_store_fresh();
 	struct np_calibration c;
 
-	T_CHECK(np_fabric_store_load(s, NULL, NULL, &c, NULL) == -ENOENT);
-	save(s, "hpc", "leaf", DATE);
-	save(s, "hpc", "leaf", DATE + 2 * DAY);
-	save(s, "hpc", "node", DATE + 3 * DAY);
-	save(s, "xpc", "leaf", DATE + DAY);
+	T_CHECK(np_fabric_store_load(t_store, NULL, NULL, &c, NULL) == -ENOENT);
+	save(t_store, "hpc", "leaf", DATE);
+	save(t_store, "hpc", "leaf", DATE + 2 * DAY);
+	save(t_store, "hpc", "node", DATE + 3 * DAY);
+	save(t_store, "xpc", "leaf", DATE + DAY);
 	T_EACH(r, rows) {
 		struct np_err err = NP_ERR_INIT;
-		int rc =
-			np_fabric_store_load(s, r->cluster, r->scope, &c, &err);
+		int rc = np_fabric_store_load(t_store, r->cluster, r->scope, &c,
+					      &err);
 
 		if (r->want < 0) {
 			T_ROW(r->name, rc == -ENOENT && err.text[0]);
@@ -140,7 +136,6 @@ T_TEST("the newest of the cluster and scope counts")
 				       !c.n_skipped);
 		np_calibration_free(&c);
 	}
-	np_store_close(s);
 }
 
 /* As some_json(), on this rail and device. */
@@ -169,31 +164,29 @@ T_TEST("each fabric of a cluster has its own calibration")
 		{ "a transport without one", NULL, "tcp/eth7", NULL, 2 },
 		{ "of any", NULL, NULL, NULL, 2 },
 	};
-	struct np_store *s = t_store_fresh();
 
-	save_of(s, "r0", '0', "leaf", DATE + DAY);
-	save_of(s, "r1", '1', "leaf", DATE + 2 * DAY);
-	save_of(s, "r1", '1', "node", DATE + 3 * DAY);
+	save_of(t_store, "r0", '0', "leaf", DATE + DAY);
+	save_of(t_store, "r1", '1', "leaf", DATE + 2 * DAY);
+	save_of(t_store, "r1", '1', "node", DATE + 3 * DAY);
 	T_EACH(r, rows) {
 		const struct np_fabric_of of = { r->rail, r->transport };
 		struct np_calibration c;
 
-		T_ROW(r->name, !np_fabric_store_load_of(s, "hpc", r->scope, &of,
-							&c, NULL) &&
-				       c.date == DATE + r->want * DAY);
+		T_ROW(r->name,
+		      !np_fabric_store_load_of(t_store, "hpc", r->scope, &of,
+					       &c, NULL) &&
+			      c.date == DATE + r->want * DAY);
 		np_calibration_free(&c);
 	}
-	np_store_close(s);
 }
 
 T_TEST("files that cannot be used are skipped and reported")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration c;
-	char cmd[1200], *text;
+	char *text;
 
-	save(s, "hpc", "leaf", DATE);
+	save(t_store, "hpc", "leaf", DATE);
 	t_fabric_write("20250101T000000Z.json", "{\"format\":");
 	text = some_json("leaf", DATE + 9 * DAY);
 	text[0] = '[';
@@ -201,23 +194,21 @@ T_TEST("files that cannot be used are skipped and reported")
 	free(text);
 	t_fabric_write(".hidden.json", "x");
 	t_fabric_write("notes.txt", "x");
-	snprintf(cmd, sizeof(cmd),
-		 "cd '%s/fabric/hpc' && "
-		 "ln -s 20241121T030000Z.json 20250103T000000Z.json && "
-		 "mkfifo 20250104T000000Z.json && mkdir 20250105T000000Z.json "
-		 "&& truncate -s 40M 20250106T000000Z.json",
-		 t_store_dir);
-	T_CHECK(system(cmd) == 0);
-	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, NULL) == 0);
+	t_sh(t_store_dir,
+	     "cd fabric/hpc && "
+	     "ln -s 20241121T030000Z.json 20250103T000000Z.json && "
+	     "mkfifo 20250104T000000Z.json && "
+	     "mkdir 20250105T000000Z.json && "
+	     "truncate -s 40M 20250106T000000Z.json");
+	T_CHECK(np_fabric_store_load(t_store, "hpc", NULL, &c, NULL) == 0);
 	T_CHECK(c.date == DATE && c.n_skipped == 6);
 	T_ROW("it says why the newest is no use",
 	      strstr(c.skipped.text, "20250106T000000Z.json: skipped: 4"));
 	np_calibration_free(&c);
-	snprintf(cmd, sizeof(cmd), "rm '%s'/fabric/hpc/20241121*", t_store_dir);
-	T_CHECK(system(cmd) == 0);
-	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == -ENOENT &&
+	t_sh(t_store_dir, "rm fabric/hpc/20241121*");
+	T_CHECK(np_fabric_store_load(t_store, "hpc", NULL, &c, &err) ==
+			-ENOENT &&
 		strstr(err.text, "no calibration can be used: "));
-	np_store_close(s);
 }
 
 T_TEST("only the owner of the store is trusted")
@@ -225,20 +216,18 @@ T_TEST("only the owner of the store is trusted")
 	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration c;
-	char path[1024];
 
 	if (geteuid() != 0)
 		return (void)np_store_close(s); /* chown */
 	save(s, "hpc", "leaf", DATE);
 	save(s, "hpc", "leaf", DATE + DAY);
-	snprintf(path, sizeof(path), "%s/fabric/hpc/20241122T030000Z.json",
-		 t_store_dir);
-	T_CHECK(chown(path, 12345, -1) == 0);
+	T_CHECK(chown(t_text("%s/fabric/hpc/20241122T030000Z.json",
+			     t_store_dir),
+		      12345, -1) == 0);
 	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == 0 &&
 		c.date == DATE && strstr(c.skipped.text, "not trusted here"));
 	np_calibration_free(&c);
-	snprintf(path, sizeof(path), "%s/fabric/hpc", t_store_dir);
-	T_CHECK(chown(path, 12345, -1) == 0);
+	T_CHECK(chown(t_text("%s/fabric/hpc", t_store_dir), 12345, -1) == 0);
 	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == -EACCES &&
 		strstr(err.text, "not trusted"));
 	T_CHECK(np_fabric_store_load(s, NULL, NULL, &c, &err) == -ENOENT &&
@@ -414,23 +403,24 @@ T_TEST("what is read is written again, to the letter")
 
 T_TEST("what cannot be read is not written")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration c;
 	char *text = some_json("leaf", DATE);
 
-	T_CHECK(np_fabric_store_save(s, "hpc", DATE, "{}", &err) == -EINVAL &&
+	T_CHECK(np_fabric_store_save(t_store, "hpc", DATE, "{}", &err) ==
+			-EINVAL &&
 		err.text[0]);
-	T_CHECK(np_fabric_store_save(s, "hpc", -1, text, &err) == -EINVAL);
-	T_CHECK(np_fabric_store_save(s, "hpc", NAN, text, &err) == -EINVAL);
-	T_CHECK(np_fabric_store_load(s, NULL, NULL, &c, NULL) == -ENOENT);
+	T_CHECK(np_fabric_store_save(t_store, "hpc", -1, text, &err) ==
+		-EINVAL);
+	T_CHECK(np_fabric_store_save(t_store, "hpc", NAN, text, &err) ==
+		-EINVAL);
+	T_CHECK(np_fabric_store_load(t_store, NULL, NULL, &c, NULL) == -ENOENT);
 	/* A cluster's name may hold anything. */
-	T_CHECK(np_fabric_store_save(s, "../x y", DATE, text, &err) == 0);
-	T_CHECK(np_fabric_store_load(s, "../x y", NULL, &c, NULL) == 0);
+	T_CHECK(np_fabric_store_save(t_store, "../x y", DATE, text, &err) == 0);
+	T_CHECK(np_fabric_store_load(t_store, "../x y", NULL, &c, NULL) == 0);
 	np_calibration_free(&c);
-	T_CHECK(np_fabric_store_save(s, NULL, DATE, text, &err) == 0);
-	T_CHECK(np_fabric_store_load(s, "cluster", NULL, &c, NULL) == 0);
+	T_CHECK(np_fabric_store_save(t_store, NULL, DATE, text, &err) == 0);
+	T_CHECK(np_fabric_store_load(t_store, "cluster", NULL, &c, NULL) == 0);
 	np_calibration_free(&c);
 	free(text);
-	np_store_close(s);
 }

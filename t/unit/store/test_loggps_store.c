@@ -36,25 +36,25 @@ static void save(struct np_store *s, const char *cluster, double date,
 	T_CHECK(np_loggps_store_save(s, cluster, &r, &err) == 0);
 }
 
+T_FIXTURE(t_store_begin, t_store_end);
+
 T_TEST("saved is loaded")
 {
 	struct np_loggps_record want = some(DATE, 1.5e-6), r;
-	struct np_store *s = t_store_fresh();
-	char path[1024];
 	struct stat st;
 
-	T_CHECK(np_loggps_store_check(s, "hpc", NULL) == 0);
-	save(s, "hpc", DATE, 1.5e-6, false);
-	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, NULL) == 0);
+	T_CHECK(np_loggps_store_check(t_store, "hpc", NULL) == 0);
+	save(t_store, "hpc", DATE, 1.5e-6, false);
+	T_CHECK(np_loggps_store_load(t_store, "hpc", false, &r, NULL) == 0);
 	T_CHECK(r.date == DATE && !strcmp(r.cluster, "hpc") && !r.across &&
 		!strcmp(r.from, "n0") && !strcmp(r.to, "n1") &&
 		!strcmp(r.leaf, "leaf0") && !strcmp(r.transport, "tcp/eth0"));
 	T_CHECK(!memcmp(&r.fit, &want.fit, sizeof(r.fit)));
-	snprintf(path, sizeof(path), "%s/fabric/hpc/20241121T030000Z.loggps",
-		 t_store_dir);
-	T_CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0644);
+	T_CHECK(!stat(t_text("%s/fabric/hpc/20241121T030000Z.loggps",
+			     t_store_dir),
+		      &st) &&
+		(st.st_mode & 07777) == 0644);
 	np_loggps_record_free(&r);
-	np_store_close(s);
 }
 
 static const struct {
@@ -73,48 +73,42 @@ static const struct {
 
 T_TEST("the newest counts")
 {
-	struct np_store *s = t_store_fresh();
-
-	save(s, "hpc", DATE + 1, 3, false);
-	save(s, "hpc", DATE, 2, false);
-	save(s, "hpc", DATE + 2, 4, true);
-	save(s, "b", DATE + 9, 5, false);
+	save(t_store, "hpc", DATE + 1, 3, false);
+	save(t_store, "hpc", DATE, 2, false);
+	save(t_store, "hpc", DATE + 2, 4, true);
+	save(t_store, "b", DATE + 9, 5, false);
 	T_EACH(row, newest) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_loggps_record r = { 0 };
-		int rc = np_loggps_store_load(s, row->cluster, row->across, &r,
-					      &err);
+		int rc = np_loggps_store_load(t_store, row->cluster,
+					      row->across, &r, &err);
 
 		T_ROW(row->name, rc == (row->want ? 0 : -ENOENT));
 		T_ROW(row->name, r.fit.L.value == row->want);
 		T_ROW(row->name, !rc == !err.text[0]);
 		np_loggps_record_free(&r);
 	}
-	np_store_close(s);
 }
 
 T_TEST("what cannot be read is passed over")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_loggps_record r = { 0 };
 	struct np_err err = NP_ERR_INIT;
-	char path[1024];
 
-	save(s, "hpc", DATE, 2, false);
+	save(t_store, "hpc", DATE, 2, false);
 	t_fabric_write("20991121T030000Z.loggps", "{");
 	t_fabric_write("20991121T030001Z.json", "{"); /* a calibration, maybe */
-	snprintf(path, sizeof(path), "%s/fabric/hpc/20991121T030002Z.loggps",
-		 t_store_dir);
-	T_CHECK(symlink("/dev/zero", path) == 0);
-	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, &err) == 0);
+	T_CHECK(symlink("/dev/zero",
+			t_text("%s/fabric/hpc/20991121T030002Z.loggps",
+			       t_store_dir)) == 0);
+	T_CHECK(np_loggps_store_load(t_store, "hpc", false, &r, &err) == 0);
 	T_CHECK(r.fit.L.value == 2);
 	np_loggps_record_free(&r);
-	snprintf(path, sizeof(path), "%s/fabric/hpc/20241121T030000Z.loggps",
-		 t_store_dir);
-	T_CHECK(unlink(path) == 0);
-	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, &err) == -ENOENT);
+	T_CHECK(unlink(t_text("%s/fabric/hpc/20241121T030000Z.loggps",
+			      t_store_dir)) == 0);
+	T_CHECK(np_loggps_store_load(t_store, "hpc", false, &r, &err) ==
+		-ENOENT);
 	T_ROW(err.text, strstr(err.text, "20991121T030002Z") != NULL);
-	np_store_close(s);
 }
 
 static const struct {
@@ -193,11 +187,9 @@ T_TEST("records of earlier releases have no overhead per byte")
 T_TEST("what no reader takes is not written")
 {
 	struct np_loggps_record r = some(DATE, -1);
-	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
 
-	T_CHECK(np_loggps_store_save(s, "hpc", &r, &err) == -EINVAL);
+	T_CHECK(np_loggps_store_save(t_store, "hpc", &r, &err) == -EINVAL);
 	r = some(-1, 1);
-	T_CHECK(np_loggps_store_save(s, "hpc", &r, &err) == -EINVAL);
-	np_store_close(s);
+	T_CHECK(np_loggps_store_save(t_store, "hpc", &r, &err) == -EINVAL);
 }

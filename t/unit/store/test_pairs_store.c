@@ -56,15 +56,16 @@ static void forget(struct np_pairs *p, size_t n)
 	free(p);
 }
 
+T_FIXTURE(t_store_begin, t_store_end);
+
 T_TEST("the runs of a victim are stored with its profile")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_pairs p, *q;
 
 	fill(&p);
-	T_CHECK(!t_store_save(s, 1, 1e9));
-	T_CHECK(!np_pairs_store_save(s, &p, "lmp", NULL));
-	q = load(s, 1);
+	T_CHECK(!t_store_save(t_store, 1, 1e9));
+	T_CHECK(!np_pairs_store_save(t_store, &p, "lmp", NULL));
+	q = load(t_store, 1);
 	T_CHECK(q[0].n_runs == 2 && q[0].n_programs == 2);
 	T_CHECK(q[0].run[0].kind == NP_PAIRS_ALONE && q[0].run[0].sec == 10);
 	T_CHECK(!strcmp(q[0].run[1].corunner, "fft") && q[0].run[1].sec == 12);
@@ -72,63 +73,57 @@ T_TEST("the runs of a victim are stored with its profile")
 	forget(q, 1);
 	/* A measurement that continues replaces its file. */
 	add(&p, NP_PAIRS_LEAF, "lmp", "lmp", 11);
-	T_CHECK(!np_pairs_store_save(s, &p, "lmp", NULL));
-	q = load(s, 1);
+	T_CHECK(!np_pairs_store_save(t_store, &p, "lmp", NULL));
+	q = load(t_store, 1);
 	T_CHECK(q[0].n_runs == 3);
 	forget(q, 1);
 	np_pairs_free(&p);
-	np_store_close(s);
 }
 
 T_TEST("without a pair or a profile nothing is written")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_pairs p;
 
 	fill(&p);
-	T_CHECK(!np_pairs_store_save(s, &p, "lmp", NULL)); /* no profile */
-	T_CHECK(!t_store_save(s, 1, 1e9));
-	free(load(s, 0));
+	T_CHECK(!np_pairs_store_save(t_store, &p, "lmp",
+				     NULL)); /* no profile */
+	T_CHECK(!t_store_save(t_store, 1, 1e9));
+	free(load(t_store, 0));
 	p.n_runs--; /* no pair */
-	T_CHECK(!np_pairs_store_save(s, &p, "lmp", NULL));
-	free(load(s, 0));
+	T_CHECK(!np_pairs_store_save(t_store, &p, "lmp", NULL));
+	free(load(t_store, 0));
 	p.n_runs++;
 	p.run[0].start = 0;
-	T_CHECK(np_pairs_store_save(s, &p, "lmp", NULL) == -EINVAL);
-	T_CHECK(np_pairs_store_save(s, &p, "../lmp", NULL) == -EINVAL);
+	T_CHECK(np_pairs_store_save(t_store, &p, "lmp", NULL) == -EINVAL);
+	T_CHECK(np_pairs_store_save(t_store, &p, "../lmp", NULL) == -EINVAL);
 	np_pairs_free(&p);
-	np_store_close(s);
 }
 
 T_TEST("hostile files are skipped and reported")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_pairs p, *q;
 
 	fill(&p);
-	T_CHECK(!t_store_save(s, 1, 1e9));
-	T_CHECK(!np_pairs_store_save(s, &p, "lmp", NULL));
+	T_CHECK(!t_store_save(t_store, 1, 1e9));
+	T_CHECK(!np_pairs_store_save(t_store, &p, "lmp", NULL));
 	t_store_write("20250101T000000Z.pairs", "{ \"format\": ");
 	T_CHECK(!symlink(FILE_NAME, t_store_path("20250102T000000Z.pairs")));
 	t_store_write(".20250103T000000Z.pairs", "hidden");
-	q = load(s, 1);
+	q = load(t_store, 1);
 	T_CHECK(t_store_warned.n == 2);
 	forget(q, 1);
 	np_pairs_free(&p);
-	np_store_close(s);
 }
 
 T_TEST("forgetting an application removes its pairs")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_pairs p;
 
 	fill(&p);
-	T_CHECK(!t_store_save(s, 1, 1e9));
-	T_CHECK(!np_pairs_store_save(s, &p, "lmp", NULL));
+	T_CHECK(!t_store_save(t_store, 1, 1e9));
+	T_CHECK(!np_pairs_store_save(t_store, &p, "lmp", NULL));
 	T_CHECK(!access(t_store_path(FILE_NAME), F_OK));
-	T_CHECK(!np_store_remove(s, NP_STORE_USER, "lmp", NULL, 0, NULL));
+	T_CHECK(!np_store_remove(t_store, NP_STORE_USER, "lmp", NULL, 0, NULL));
 	T_CHECK(access(t_store_path(""), F_OK));
 	np_pairs_free(&p);
-	np_store_close(s);
 }

@@ -23,12 +23,13 @@ static void check_job(const struct np_state_job *a,
 	T_CHECK(a->n_causes == b->n_causes);
 }
 
+T_FIXTURE(fresh_store, NULL);
+
 T_TEST("what was saved is loaded")
 {
 	struct np_state want = some_state(), s;
 	struct np_err err;
 
-	fresh_store();
 	T_CHECK(save() == 0);
 	T_CHECK(load(&s, &err) == 0);
 	T_CHECK(s.date == want.date && s.interval_sec == 2);
@@ -71,7 +72,6 @@ T_TEST("its mode is as requested, whatever the umask")
 	mode_t old = umask(0077);
 	struct stat st;
 
-	fresh_store();
 	T_CHECK(np_state_save(store, &s, 0640, NULL) == 0);
 	T_CHECK(!stat(path("state.json"), &st) && (st.st_mode & 0777) == 0640);
 	T_CHECK(!stat(path(""), &st) && (st.st_mode & 07777) == 0755);
@@ -82,7 +82,6 @@ T_TEST("its mode is as requested, whatever the umask")
 
 T_TEST("a state that was never written is distinguished")
 {
-	fresh_store();
 	T_CHECK(load_rc() == -ENOENT);
 	mkdir(path(""), 0755);
 	T_CHECK(load_rc() == -ENOENT);
@@ -98,7 +97,6 @@ T_TEST("numbers without limit can be read again")
 				       .worst_slowdown = INFINITY };
 	struct np_err err = NP_ERR_INIT;
 
-	fresh_store();
 	s.leaf = &crowd;
 	s.n_leaves = 1;
 	T_CHECK(np_state_save(store, &s, 0644, NULL) == 0);
@@ -115,7 +113,6 @@ T_TEST("only regular files of the owner are read")
 {
 	char target[1024];
 
-	fresh_store();
 	T_CHECK(save() == 0);
 	snprintf(target, sizeof(target), "%s/elsewhere", store);
 	T_CHECK(!rename(path("state.json"), target));
@@ -142,7 +139,6 @@ T_TEST("a link for placement/ is not followed")
 {
 	char elsewhere[1024];
 
-	fresh_store();
 	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", store);
 	T_CHECK(!mkdir(elsewhere, 0755));
 	snprintf(elsewhere, sizeof(elsewhere), "%s/placement", store);
@@ -155,7 +151,6 @@ T_TEST("a killed writer leaves a whole state")
 {
 	int whole = 0;
 
-	fresh_store();
 	T_CHECK(save() == 0);
 	for (int i = 0; i < 20; i++) {
 		const struct timespec nap = { .tv_nsec = 1000000 + i * 137000 };
@@ -177,7 +172,6 @@ T_TEST("what killed writers left goes in time")
 {
 	const struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 
-	fresh_store();
 	write_text(".tmp-00000000deadbeef", "{\"schema\":1,\"da");
 	write_text(".tmp-00000000cafecafe", "{\"sche");
 	T_CHECK(!utimensat(AT_FDCWD, path(".tmp-00000000deadbeef"), old, 0));
@@ -193,7 +187,6 @@ T_TEST("numbers are the same in every locale")
 	struct np_state s;
 	struct np_err err;
 
-	fresh_store();
 	if (!setlocale(LC_NUMERIC, "de_DE.UTF-8"))
 		setlocale(LC_NUMERIC, "C");
 	T_CHECK(save() == 0);
@@ -208,7 +201,6 @@ T_TEST("a big cluster is written and read")
 	struct np_state s = some_state(), got;
 	struct np_err err;
 
-	fresh_store();
 	s.job = calloc(JOBS, sizeof(*s.job));
 	s.leaf = calloc(LEAVES, sizeof(*s.leaf));
 	s.n_jobs = JOBS;
@@ -249,7 +241,6 @@ T_TEST("what was written before gets the new mode")
 	};
 	struct np_err err = NP_ERR_INIT;
 
-	fresh_store();
 	T_ROW("nothing was", !np_state_set_mode(store, 0640, &err));
 	T_EACH(r, rows) {
 		write_text(r->name, "{}");

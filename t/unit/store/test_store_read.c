@@ -7,11 +7,8 @@
 
 static void make_link(const char *name)
 {
-	char target[1024];
-
-	snprintf(target, sizeof(target), "%s",
-		 t_store_path("20231114T221320Z-test-7.0.json"));
-	T_CHECK(symlink(target, t_store_path(name)) == 0);
+	T_CHECK(symlink(t_store_path("20231114T221320Z-test-7.0.json"),
+			t_store_path(name)) == 0);
 }
 
 static void make_fifo(const char *name)
@@ -125,6 +122,8 @@ static const struct {
 	  ROOT },
 };
 
+T_FIXTURE(t_store_begin, t_store_end);
+
 T_TEST("every intruder is skipped with one line, the rest is used")
 {
 	T_EACH(r, intruders) {
@@ -151,105 +150,87 @@ T_TEST("every intruder is skipped with one line, the rest is used")
 
 T_TEST("other files are no runs")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_runs runs;
 	int rc;
 
-	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	T_CHECK(t_store_save(t_store, 7, 1.7e9) == 0);
 	t_store_write("README", "x");
 	t_store_write(".hidden.json", "x");
 	t_store_write(".json", "x");
-	runs = t_store_load(s, &rc);
+	runs = t_store_load(t_store, &rc);
 	T_CHECK(runs.n == 1 && t_store_warned.n == 0);
 	np_runs_free(&runs);
-	np_store_close(s);
 }
 
 T_TEST("a renamed directory names its runs")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_runs runs = { .n = 0 };
-	char from[600], to[600];
 
-	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
-	snprintf(from, sizeof(from), "%s/users/%u/lmp", t_store_dir, geteuid());
-	snprintf(to, sizeof(to), "%s/users/%u/lammps", t_store_dir, geteuid());
-	T_CHECK(rename(from, to) == 0);
-	T_CHECK(np_store_load(s, NP_STORE_USER, geteuid(), "lammps", NULL, NULL,
-			      &runs, NULL) == 0);
+	T_CHECK(t_store_save(t_store, 7, 1.7e9) == 0);
+	T_CHECK(rename(t_text("%s/users/%u/lmp", t_store_dir, geteuid()),
+		       t_text("%s/users/%u/lammps", t_store_dir, geteuid())) ==
+		0);
+	T_CHECK(np_store_load(t_store, NP_STORE_USER, geteuid(), "lammps", NULL,
+			      NULL, &runs, NULL) == 0);
 	T_CHECK(runs.n == 1 && !strcmp(runs.run[0]->app, "lammps"));
 	np_runs_free(&runs);
-	np_store_close(s);
 }
 
 T_TEST("many runs are bounded")
 {
-	struct np_store *s = t_store_fresh();
-	char from[1024], name[64];
+	char from[1024];
 	struct np_runs runs;
 	int rc;
 
-	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	T_CHECK(t_store_save(t_store, 7, 1.7e9) == 0);
 	strcpy(from, t_store_path("20231114T221320Z-test-7.0.json"));
-	for (int i = 0; i < NP_CONF_MAX_RUNS + 20; i++) {
-		snprintf(name, sizeof(name), "20240101T%06dZ-x-1.0.json", i);
-		T_CHECK(link(from, t_store_path(name)) == 0);
-	}
-	runs = t_store_load(s, &rc);
+	for (int i = 0; i < NP_CONF_MAX_RUNS + 20; i++)
+		T_CHECK(link(from,
+			     t_store_path(t_text("20240101T%06dZ-x-1.0.json",
+						 i))) == 0);
+	runs = t_store_load(t_store, &rc);
 	T_CHECK(rc == 0 && runs.n == NP_CONF_MAX_RUNS &&
 		t_store_warned.n == 1 && !runs.n_skipped);
 	T_CHECK(!!strstr(t_store_warned.line, "21 older runs are not read"));
 	np_runs_free(&runs);
-	T_CHECK(t_store_save(s, 8, 1.8e9) == 0); /* prunes */
+	T_CHECK(t_store_save(t_store, 8, 1.8e9) == 0); /* prunes */
 	T_CHECK(t_count_files(t_store_dir, "*.json") == NP_CONF_MAX_RUNS);
-	np_store_close(s);
 }
 
 T_TEST("many leaves are bounded")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_runs runs;
 	int rc;
 
 	for (uint32_t job = 1; job <= 4; job++) {
 		struct np_record *r = t_store_run(job, 1.7e9 + job);
 
-		for (int i = 0; i < 2500; i++) {
-			char name[16];
-
-			snprintf(name, sizeof(name), "l%d", i);
-			np_record_leaf(r, name);
-		}
-		T_CHECK(np_store_save(s, r, NULL) == 0);
+		for (int i = 0; i < 2500; i++)
+			np_record_leaf(r, t_text("l%d", i));
+		T_CHECK(np_store_save(t_store, r, NULL) == 0);
 		np_record_free(r);
 	}
-	runs = t_store_load(s, &rc);
+	runs = t_store_load(t_store, &rc);
 	T_CHECK(rc == 0 && runs.n == 2 && runs.run[0]->job_id == 4);
 	T_CHECK(t_store_warned.n == 1 &&
 		strstr(t_store_warned.line, "2 older runs"));
 	np_runs_free(&runs);
-	np_store_close(s);
 }
 
 T_TEST("many damaged files are bounded")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_runs runs;
-	char name[32];
 	int rc;
 
-	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
-	for (int i = 0; i < NP_STORE_MAX_SKIPPED + 50; i++) {
-		snprintf(name, sizeof(name), "2030-%04d.json", i);
-		t_store_write(name, "{");
-	}
-	T_CHECK(t_store_save(s, 8, 4e9) == 0);
-	runs = t_store_load(s, &rc);
+	T_CHECK(t_store_save(t_store, 7, 1.7e9) == 0);
+	for (int i = 0; i < NP_STORE_MAX_SKIPPED + 50; i++)
+		t_store_write(t_text("2030-%04d.json", i), "{");
+	T_CHECK(t_store_save(t_store, 8, 4e9) == 0);
+	runs = t_store_load(t_store, &rc);
 	T_CHECK(rc == 0 && runs.n == 1 && runs.run[0]->job_id == 8);
 	T_CHECK(t_store_warned.n == NP_STORE_MAX_SKIPPED + 1);
 	T_CHECK(!!strstr(t_store_warned.line, "51 older ones are not read"));
 	np_runs_free(&runs);
-	np_store_close(s);
 }
 
 /* So many files are quickly made, and removed, in memory only. */
@@ -270,10 +251,7 @@ static void flood(void)
 	int fd = open(t_store_path("."), O_RDONLY | O_DIRECTORY);
 
 	for (int i = 0; i < NP_STORE_MAX_SCAN + 10; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "x%d", i);
-		if (symlinkat("x", fd, name)) {
+		if (symlinkat("x", fd, t_text("x%d", i))) {
 			T_ROW("making links", 0);
 			break;
 		}
@@ -284,7 +262,6 @@ static void flood(void)
 T_TEST("a flooded directory is bounded")
 {
 	struct np_store *s = store_in_memory();
-	char cmd[600];
 	struct np_runs runs;
 	int rc;
 
@@ -295,8 +272,7 @@ T_TEST("a flooded directory is bounded")
 	T_CHECK(!!strstr(t_store_warned.line, "more than 65536 files"));
 	np_runs_free(&runs);
 	np_store_close(s);
-	snprintf(cmd, sizeof(cmd), "rm -r '%s'", t_store_dir);
-	T_CHECK(system(cmd) == 0);
+	t_sh("/", "rm -r '%s'", t_store_dir);
 }
 
 T_TEST("unknown applications are not there")
@@ -304,23 +280,21 @@ T_TEST("unknown applications are not there")
 	static const char *const unknown[] = {
 		"nothere", "../lmp", "", ".", "lmp/../lmp", "/etc",
 	};
-	struct np_store *s = t_store_fresh();
 	struct np_runs runs;
 
-	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	T_CHECK(t_store_save(t_store, 7, 1.7e9) == 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(unknown); i++) {
 		struct np_err err = NP_ERR_INIT;
 
-		T_ROW(unknown[i],
-		      np_store_load(s, NP_STORE_USER, geteuid(), unknown[i],
-				    NULL, NULL, &runs, &err) == -ENOENT);
+		T_ROW(unknown[i], np_store_load(t_store, NP_STORE_USER,
+						geteuid(), unknown[i], NULL,
+						NULL, &runs, &err) == -ENOENT);
 		T_ROW(unknown[i], err.text[0]);
 	}
-	T_CHECK(np_store_load(s, NP_STORE_USER, 4242, "lmp", NULL, NULL, &runs,
-			      NULL) == -ENOENT);
-	T_CHECK(np_store_load(s, NP_STORE_PUBLISHED, 0, "lmp", NULL, NULL,
+	T_CHECK(np_store_load(t_store, NP_STORE_USER, 4242, "lmp", NULL, NULL,
 			      &runs, NULL) == -ENOENT);
-	np_store_close(s);
+	T_CHECK(np_store_load(t_store, NP_STORE_PUBLISHED, 0, "lmp", NULL, NULL,
+			      &runs, NULL) == -ENOENT);
 }
 
 T_TEST("a store that is none is named")
@@ -375,46 +349,43 @@ T_TEST("directories of others are not trusted")
 
 T_TEST("applications and users are listed")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_store_app *apps;
-	char path[600];
 	uid_t *uids;
 	size_t n;
 
-	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &apps, &n,
+	T_CHECK(np_store_list_apps(t_store, NP_STORE_USER, geteuid(), &apps, &n,
 				   NULL) == 0 &&
 		n == 0);
 	free(apps);
-	T_CHECK(np_store_uids(s, &uids, &n, NULL, NULL, NULL) == 0 && n == 0);
+	T_CHECK(np_store_uids(t_store, &uids, &n, NULL, NULL, NULL) == 0 &&
+		n == 0);
 	free(uids);
-	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	T_CHECK(t_store_save(t_store, 7, 1.7e9) == 0);
 	for (const char *const *name =
 		     (const char *const[]){ "zz", "aa", ".x", "not an app",
 					    NULL };
 	     *name; name++) {
-		snprintf(path, sizeof(path), "%s/users/%u/%s", t_store_dir,
-			 geteuid(), *name);
-		T_CHECK(mkdir(path, 0755) == 0);
+		T_CHECK(mkdir(t_text("%s/users/%u/%s", t_store_dir, geteuid(),
+				     *name),
+			      0755) == 0);
 	}
-	snprintf(path, sizeof(path), "%s/users/%u/link", t_store_dir,
-		 geteuid());
-	T_CHECK(symlink("lmp", path) == 0);
+	T_CHECK(symlink("lmp", t_text("%s/users/%u/link", t_store_dir,
+				      geteuid())) == 0);
 	for (const char *const *name =
 		     (const char *const[]){ "4242", "x", "007", "-1",
 					    "4294967296", NULL };
 	     *name; name++) {
-		snprintf(path, sizeof(path), "%s/users/%s", t_store_dir, *name);
-		T_CHECK(mkdir(path, 0755) == 0);
+		T_CHECK(mkdir(t_text("%s/users/%s", t_store_dir, *name),
+			      0755) == 0);
 	}
-	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &apps, &n,
+	T_CHECK(np_store_list_apps(t_store, NP_STORE_USER, geteuid(), &apps, &n,
 				   NULL) == 0);
 	T_CHECK(n == 3 && !strcmp(apps[0].name, "aa") &&
 		!strcmp(apps[1].name, "lmp") && !strcmp(apps[2].name, "zz"));
 	free(apps);
-	T_CHECK(np_store_uids(s, &uids, &n, NULL, NULL, NULL) == 0);
+	T_CHECK(np_store_uids(t_store, &uids, &n, NULL, NULL, NULL) == 0);
 	T_CHECK(n == 1 && uids[0] == geteuid());
 	free(uids);
-	np_store_close(s);
 }
 
 static bool same_stamp(const struct np_store_app *a,
@@ -458,32 +429,26 @@ static bool stamp_changed(struct np_store *s, struct np_store_app *was)
 
 T_TEST("a stamp shows what changed")
 {
-	struct np_store *s = t_store_fresh();
 	struct np_store_app was = { "" }, *a = NULL;
-	char cmd[1200];
 	size_t n = 9;
 
 	T_ROW("nobody's applications",
-	      np_store_list_apps(s, NP_STORE_USER, 7, &a, &n, NULL) == 0 &&
+	      np_store_list_apps(t_store, NP_STORE_USER, 7, &a, &n, NULL) ==
+			      0 &&
 		      n == 0);
 	free(a);
-	t_store_save(s, 1, 1e9);
-	T_CHECK(stamp_changed(s, &was) && !strcmp(was.name, "lmp"));
-	T_ROW("none without one", !stamp_changed(s, &was));
-	t_store_save(s, 2, 1e9 + 1);
-	T_ROW("one more run", stamp_changed(s, &was));
-	t_store_save(s, 2, 1e9 + 1);
-	T_ROW("a run replaced", stamp_changed(s, &was));
-	snprintf(cmd, sizeof(cmd), "cd '%s'/users/%u && rm lmp/*-2.0.json",
-		 t_store_dir, geteuid());
-	T_CHECK(system(cmd) == 0);
-	T_ROW("a run removed", stamp_changed(s, &was));
-	snprintf(cmd, sizeof(cmd),
-		 "cd '%s'/users/%u && ln -s lmp link && "
-		 ": >file && mkdir .hidden",
-		 t_store_dir, geteuid());
-	T_CHECK(system(cmd) == 0);
+	t_store_save(t_store, 1, 1e9);
+	T_CHECK(stamp_changed(t_store, &was) && !strcmp(was.name, "lmp"));
+	T_ROW("none without one", !stamp_changed(t_store, &was));
+	t_store_save(t_store, 2, 1e9 + 1);
+	T_ROW("one more run", stamp_changed(t_store, &was));
+	t_store_save(t_store, 2, 1e9 + 1);
+	T_ROW("a run replaced", stamp_changed(t_store, &was));
+	t_sh(t_store_dir, "rm users/%u/lmp/*-2.0.json", geteuid());
+	T_ROW("a run removed", stamp_changed(t_store, &was));
+	t_sh(t_store_dir,
+	     "cd users/%u && ln -s lmp link && : >file && mkdir .hidden",
+	     geteuid());
 	T_ROW("only directories with a name are looked at",
-	      !stamp_changed(s, &was));
-	np_store_close(s);
+	      !stamp_changed(t_store, &was));
 }

@@ -15,12 +15,23 @@ struct some {
 	struct np_calibration c;
 	struct np_run_summary e;
 };
+static struct some some; /* of each test */
+
+static inline void stop(struct some *a)
+{
+	np_run_summary_free(&a->e);
+	np_calibration_free(&a->c);
+	for (size_t i = 0; i < a->runs.n; i++)
+		np_record_free(a->run[i]);
+	a->runs.n = 0;
+}
 
 /* levels: of the calibration, "\"c1\",\"c4\"". */
 static inline void start(struct some *a, const char *levels)
 {
 	char text[512];
 
+	stop(a);
 	*a = (struct some){ .runs = { .app = "lmp" } };
 	a->runs.run = a->run;
 	snprintf(text, sizeof(text),
@@ -46,14 +57,6 @@ static inline void make(struct some *a, bool calibrated)
 	};
 
 	T_CHECK(np_run_summary_make(&a->runs, &opt, &a->e) == 0);
-}
-
-static inline void stop(struct some *a)
-{
-	np_run_summary_free(&a->e);
-	np_calibration_free(&a->c);
-	for (size_t i = 0; i < a->runs.n; i++)
-		np_record_free(a->run[i]);
 }
 
 #endif

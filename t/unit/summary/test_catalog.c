@@ -8,11 +8,8 @@
 /* A command next to the store S. */
 static void sh_above(const char *cmd)
 {
-	char line[2048];
-
-	snprintf(line, sizeof(line), "cd '%s' && S='%s' && %s", t_tmpdir(),
-		 w.dir, cmd);
-	T_ROW(cmd, system(line) == 0);
+	T_ROW(cmd, system(t_text("cd '%s' && S='%s' && %s", t_tmpdir(), w.dir,
+				 cmd)) == 0);
 }
 
 static bool is_complete(const char *app)
@@ -61,6 +58,8 @@ static double model_says(const char *victim, const char *co,
 	return out.slowdown;
 }
 
+T_FIXTURE(start, stop);
+
 T_TEST("the table says what the models say")
 {
 	static const struct {
@@ -76,7 +75,6 @@ T_TEST("the table says what the models say")
 	struct np_slowdowns *t;
 	int32_t fft, halo;
 
-	start("hpc");
 	put_own("fft", "fft");
 	put_own("halo", "halo");
 	T_CHECK(refresh() == 0 && w.changed && !w.more && !w.n_warned);
@@ -97,7 +95,6 @@ T_TEST("the table says what the models say")
 	T_CHECK(is_complete("fft") && is_complete("halo"));
 	T_ROW("a second look changes nothing", refresh() == 0 && !w.more);
 	T_ROW("nor does a third", refresh() == 0 && !w.changed && !w.more);
-	stop();
 }
 
 /* Profiles of programs that load one rail each. */
@@ -106,7 +103,7 @@ T_TEST("programs that load different rails are no conflict")
 	static const char *const rail[] = { "a", "b" };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rail); i++) {
-		start("hpc");
+		start();
 		put_own("fft", "fft");
 		put_own("halo", "halo");
 		sh("sed -i "
@@ -122,7 +119,6 @@ T_TEST("programs that load different rails are no conflict")
 			  fabs(slowdown("fft", "halo") - 0.130771) < 2e-4);
 		T_ROW(rail[i], slowdown("halo", "halo") > 0);
 		T_CHECK(is_complete("fft") && !w.n_warned);
-		stop();
 	}
 }
 
@@ -131,7 +127,6 @@ T_TEST("each rail has its own calibration")
 {
 	const unsigned me = geteuid();
 
-	start("hpc");
 	put_own("fft", "fft");
 	put_own("halo", "halo");
 	put_own("fft", "fft2");
@@ -154,7 +149,6 @@ T_TEST("each rail has its own calibration")
 	T_ROW("between them",
 	      slowdown("fft", "halo2") == 0 && slowdown("fft2", "halo") == 0);
 	T_CHECK(!!strstr(np_catalog_fabric(w.c), "leaf 0.50"));
-	stop();
 }
 
 /* Runs may name any rail, also rails that do not exist. */
@@ -162,15 +156,13 @@ T_TEST("runs that name other rails hide no rail's calibration")
 {
 	const unsigned me = geteuid();
 
-	start("hpc");
 	sh("cd fabric/hpc && sed 's/\"mean\": 0.91/\"mean\": 0.5/;"
 	   "1s/{/{\"rail\": \"b\", /;s/\"date\": [0-9]*/\"date\": 1719000000/'"
 	   " " CAL " >20240601T100000Z.json && sed -i "
 	   "'1s/{/{\"rail\": \"a\", /' " CAL);
 	for (int i = 0; i < 20; i++) {
-		char app[16];
+		const char *app = t_text("no%d", i);
 
-		snprintf(app, sizeof(app), "no%d", i);
 		put_own("fft", app);
 		sh("sed -i 's/\"leaves\":\\[{\"name\":\"[^\"]*\",/&\"rail\":"
 		   "\"no%d\",/;s/\"app\":\"fft/\"app\":\"%s/' users/%u/%s/*",
@@ -185,19 +177,16 @@ T_TEST("runs that name other rails hide no rail's calibration")
 	   me, me);
 	T_CHECK(refresh() == 0 && !w.n_warned);
 	T_CHECK(fabs(slowdown("fft", "halo") - 0.130771) < 2e-4);
-	stop();
 }
 
 T_TEST("the calibration is described")
 {
-	start("hpc");
 	T_CHECK(!strcmp(np_catalog_fabric(w.c), "not read yet"));
 	refresh();
 	T_CHECK(!strcmp(np_catalog_fabric(w.c),
 			"of 2024-05-23T10:00:00Z, "
 			"cluster hpc, 8 levels at scope node; sharing "
 			"coefficients: node 1.00, leaf 0.91, uplink 0.35"));
-	stop();
 }
 
 T_TEST("an application goes and comes again")
@@ -205,7 +194,6 @@ T_TEST("an application goes and comes again")
 	struct np_slowdowns *t;
 	int32_t h;
 
-	start("hpc");
 	put_own("halo", "halo");
 	put_own("fft", "fft");
 	refresh();
@@ -224,7 +212,6 @@ T_TEST("an application goes and comes again")
 	sh("mv gone users/%u/halo", geteuid());
 	T_CHECK(refresh() == 0 && w.changed);
 	T_CHECK(find("halo", geteuid()) == h && slowdown("fft", "halo") > 0.1);
-	stop();
 }
 
 T_TEST("nothing conflicts while the store is gone")
@@ -254,7 +241,6 @@ T_TEST("nothing conflicts while the store is gone")
 	int32_t fft, halo;
 	double d;
 
-	start("hpc");
 	put_own("fft", "fft");
 	put_published("halo", "halo");
 	T_CHECK(refresh() == 0);
@@ -274,14 +260,12 @@ T_TEST("nothing conflicts while the store is gone")
 				       find("halo", geteuid()) == halo &&
 				       slowdown("fft", "halo") == d);
 	}
-	stop();
 }
 
 T_TEST("changed records change the table")
 {
 	double before, alike;
 
-	start("hpc");
 	put_own("fft", "fft");
 	put_own("halo", "halo");
 	refresh();
@@ -298,7 +282,6 @@ T_TEST("changed records change the table")
 	sh("rm users/%u/fft/*", geteuid());
 	T_CHECK(refresh() == 0 && w.changed && !w.more);
 	T_CHECK(find("fft", geteuid()) == NP_PROFILE_UNKNOWN);
-	stop();
 }
 
 /*
@@ -307,7 +290,6 @@ T_TEST("changed records change the table")
  */
 T_TEST("changes right after reading are seen")
 {
-	start("hpc");
 	/* The same holds for the calibration, after which all is read. */
 	refresh();
 	refresh();
@@ -320,14 +302,12 @@ T_TEST("changes right after reading are seen")
 	sh("for f in users/%u/fft/*; do : >$f; done", geteuid());
 	T_CHECK(refresh() == 0 && w.changed);
 	T_CHECK(find("fft", geteuid()) == NP_PROFILE_UNKNOWN);
-	stop();
 }
 
 T_TEST("another calibration judges all anew")
 {
 	double before;
 
-	start("hpc");
 	put_own("fft", "fft");
 	put_own("halo", "halo");
 	refresh();
@@ -347,7 +327,6 @@ T_TEST("another calibration judges all anew")
 	T_CHECK(refresh() == 0 && w.n_warned == 1 &&
 		strstr(w.warned, "20240602T100000Z.json"));
 	T_CHECK(refresh() == 0 && !w.n_warned);
-	stop();
 }
 
 /* Of two runs of fft under a load, one takes four times as long as the other. */
@@ -377,7 +356,7 @@ T_TEST("what is hardly known is no conflict")
 	};
 
 	T_EACH(r, rows) {
-		start("hpc");
+		start();
 		put_scattered();
 		w.conf.max_slowdown = r->max_slowdown;
 		new_catalog("hpc");
@@ -385,7 +364,6 @@ T_TEST("what is hardly known is no conflict")
 			np_catalog_accept_doubtful(w.c);
 		T_CHECK(refresh() == 0 && !w.n_warned);
 		T_ROW(r->name, (slowdown("fft", "halo") > 0.1) == r->known);
-		stop();
 	}
 }
 
@@ -395,7 +373,6 @@ T_TEST("one reading of the store serves decisions and simulations")
 	struct np_slowdowns *decisions;
 	uint32_t fft, halo;
 
-	start("hpc");
 	put_scattered();
 	w.conf.max_slowdown = 0.1;
 	new_catalog("hpc");
@@ -409,13 +386,11 @@ T_TEST("one reading of the store serves decisions and simulations")
 	T_CHECK(slowdown("fft", "halo") > 0.1 && is_complete("fft"));
 	T_CHECK(np_slowdowns_between(decisions, fft, halo, false, false) == 0);
 	np_slowdowns_unref(decisions);
-	stop();
 }
 
 /* halo slows the levels far more than any calibrated level does. */
 T_TEST("what is beyond all levels is no conflict")
 {
-	start("hpc");
 	put_own("fft", "fft");
 	put_own("halo", "halo");
 	refresh();
@@ -426,7 +401,6 @@ T_TEST("what is beyond all levels is no conflict")
 	   geteuid());
 	T_CHECK(refresh() == 0 && !w.n_warned);
 	T_CHECK(slowdown("fft", "halo") == 0);
-	stop();
 }
 
 /* Of the co-runner, a second fft, there are no runs under levels. */
@@ -442,7 +416,7 @@ T_TEST("what latencies alone say is no conflict")
 	};
 
 	T_EACH(r, rows) {
-		start("hpc");
+		start();
 		put_own("fft", "fft");
 		put_own("fft", "twin");
 		sh("rm $(grep -l '\"name\":\"c' users/%u/twin/*)", geteuid());
@@ -450,7 +424,6 @@ T_TEST("what latencies alone say is no conflict")
 			np_catalog_accept_doubtful(w.c);
 		T_CHECK(refresh() == 0 && !w.n_warned);
 		T_ROW(r->name, (slowdown("fft", "twin") > 0.1) == r->known);
-		stop();
 	}
 }
 
@@ -468,7 +441,7 @@ T_TEST("where nothing is felt, nothing conflicts")
 	};
 
 	T_EACH(r, rows) {
-		start("hpc");
+		start();
 		put_own("fft", "fft");
 		if (strstr(r->sharing, "\"n\":0"))
 			sh("sed -i 's/^\"coupling\".*/\"coupling\": "
@@ -480,20 +453,17 @@ T_TEST("where nothing is felt, nothing conflicts")
 		T_ROW(r->name, refresh() == 0 && is_complete("fft"));
 		T_ROW(r->name, r->harmful ? slowdown("fft", "fft") > 0.1 :
 					    slowdown("fft", "fft") == 0);
-		stop();
 	}
 }
 
 T_TEST("idle is no application")
 {
-	start("hpc");
 	put_own("idle", "idle");
 	put_published("idle", "idle");
 	np_catalog_expect_job(w.c, "idle", geteuid());
 	refresh();
 	T_CHECK(find("idle", geteuid()) == NP_PROFILE_UNKNOWN);
 	T_CHECK(n_known() == 0);
-	stop();
 }
 
 T_TEST("table and index outlive the catalog")
@@ -502,7 +472,6 @@ T_TEST("table and index outlive the catalog")
 	struct np_slowdowns *t;
 	int32_t fft, halo;
 
-	start("hpc");
 	put_own("fft", "fft");
 	put_own("halo", "halo");
 	refresh();
@@ -529,13 +498,11 @@ T_TEST("an empty store is no trouble")
 {
 	bool changed, more;
 
-	start("hpc");
 	T_ROW("before the first look",
 	      n_known() == 0 && find("fft", 0) == NP_PROFILE_UNKNOWN);
 	T_ROW("nobody listens to warnings",
 	      np_catalog_refresh(w.c, 1e9, NULL, NULL, &changed, &more, NULL) ==
 		      0);
 	T_CHECK(n_known() == 0);
-	stop();
 	np_catalog_free(NULL);
 }

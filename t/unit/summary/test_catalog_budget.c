@@ -1,11 +1,12 @@
 /* The catalog: how much is read, logged and known, and in which order. */
 #include "some_catalog.h"
 
+T_FIXTURE(start, stop);
+
 T_TEST("hostile files are skipped and logged once")
 {
 	unsigned uid = geteuid();
 
-	start("hpc");
 	put_own("fft", "fft");
 	put_own("halo", "halo");
 	sh("echo '{' >users/%u/fft/20250101T000000Z-bad.json && "
@@ -27,20 +28,17 @@ T_TEST("hostile files are skipped and logged once")
 	sh("echo '[' >users/%u/fft/20250104T000000Z-new.json", uid);
 	T_ROW("one that occurs again is logged again",
 	      refresh() == 0 && w.n_warned == 1);
-	stop();
 }
 
 /* Three files of many names: an inode has not room for all. */
 T_TEST("more entries in users/ than are read are logged once")
 {
-	start("hpc");
 	sh("mkdir users && cd users && for k in a b c; do : >../$k && "
 	   "seq -f $k%%g 22000 | xargs perl -e 'link \"../'$k'\", $_ or die "
 	   "for @ARGV'; done");
 	T_CHECK(refresh() == 0 && w.n_warned == 1);
 	T_ROW(w.warned, strstr(w.warned, "users: more than 65536 entries"));
 	T_CHECK(refresh() == 0 && !w.n_warned);
-	stop();
 }
 
 /*
@@ -67,7 +65,6 @@ static void put_bad(unsigned uid)
 
 T_TEST("hostile users do not fill the log")
 {
-	start("hpc");
 	put_bad(geteuid());
 	T_CHECK(refresh() == 0 && !w.more);
 	T_CHECK(w.n_warned == NP_CATALOG_MAX_LINES + 1 &&
@@ -79,16 +76,14 @@ T_TEST("hostile users do not fill the log")
 	      refresh() == 0 && w.n_warned == 1 &&
 		      strstr(w.warned, ": 100 more files"));
 	T_CHECK(refresh() == 0 && !w.n_warned);
-	stop();
 	if (geteuid() != 0)
 		return; /* chown */
-	start("hpc");
+	start();
 	for (unsigned i = 0; i < 7; i++)
 		put_bad(12340 + i);
 	T_CHECK(refresh() == 0 && !w.more);
 	T_ROW("of many users", w.n_warned == NP_CATALOG_MAX_WARNINGS + 1 &&
 				       strstr(w.warned, "more files"));
-	stop();
 }
 
 /* Bad files under new names, in each round of two hours. */
@@ -96,7 +91,6 @@ T_TEST("renaming bad files does not fill the log")
 {
 	unsigned uid = geteuid(), lines = 0;
 
-	start("hpc");
 	w.n_sums = 0;
 	sh("mkdir -p users/%u/app", uid);
 	for (int i = 0; i < 240; i++, w.now += 20) {
@@ -116,7 +110,6 @@ T_TEST("renaming bad files does not fill the log")
 	T_CHECK(lines > NP_CATALOG_MAX_LINES &&
 		lines <= 3 * (NP_CATALOG_MAX_LINES + 2));
 	T_CHECK(w.n_sums == 2);
-	stop();
 }
 
 /* So many links to one file that nothing can be read from, of 4 MB. */
@@ -134,7 +127,6 @@ T_TEST("huge files of one user do not keep others waiting")
 
 	if (geteuid() != 0)
 		return; /* chown */
-	start("hpc");
 	put_of(12345, "fft", "huge");
 	put_of(12345, "fft", "huge2");
 	put_junk(12345, "huge");
@@ -153,14 +145,12 @@ T_TEST("huge files of one user do not keep others waiting")
 		T_CHECK(refresh_for(0) == 0);
 	}
 	T_ROW("one reading each, and questions", i <= 25);
-	stop();
 }
 
 T_TEST("of one user so much is read, and no more")
 {
 	unsigned uid = geteuid(), n_read = 0;
 
-	start("hpc");
 	put_own("fft", "huge");
 	put_own("halo", "halo");
 	put_junk(uid, "huge");
@@ -180,7 +170,6 @@ T_TEST("of one user so much is read, and no more")
 	w.now += 200;
 	refresh_for(1e9);
 	T_ROW("the last change is read in the end", w.changed);
-	stop();
 }
 
 T_TEST("the budget stops the work, the next call goes on")
@@ -188,7 +177,6 @@ T_TEST("the budget stops the work, the next call goes on")
 	double whole[2];
 	unsigned calls = 0;
 
-	start("hpc");
 	put_own("fft", "fft");
 	put_own("halo", "halo");
 	put_own("lammps", "lammps");
@@ -203,16 +191,13 @@ T_TEST("the budget stops the work, the next call goes on")
 	T_CHECK(calls > 5 && calls < 20);
 	T_CHECK(n_known() == 4 && slowdown("fft", "halo") == whole[0] &&
 		slowdown("halo", "lammps") == whole[1]);
-	stop();
 }
 
 T_TEST("what jobs wait for comes first")
 {
-	start("hpc");
 	for (int i = 0; i < 20; i++) {
-		char name[16];
+		const char *name = t_text("p%d", i);
 
-		snprintf(name, sizeof(name), "p%d", i);
 		put_published("postprocess", name);
 		put_own("postprocess", name + 1);
 	}
@@ -226,12 +211,10 @@ T_TEST("what jobs wait for comes first")
 	for (int i = 0; i < 6; i++)
 		T_CHECK(refresh_for(0) == 0 && w.more);
 	T_CHECK(n_known() == 2 && slowdown("fft", "halo") > 0.1);
-	stop();
 }
 
 T_TEST("what jobs wait for is looked at every second")
 {
-	start("hpc");
 	refresh();
 	w.now += 1.5;
 	put_own("fft", "fft");
@@ -242,25 +225,19 @@ T_TEST("what jobs wait for is looked at every second")
 	put_own("halo", "fft2");
 	refresh_for(1e9);
 	T_ROW("and what else the user has", find("fft2", geteuid()) >= 0);
-	stop();
 }
 
 T_TEST("one user gets a share of what can be known")
 {
-	char mine[64], to[64];
-
-	start("hpc");
 	put_own("fft", "fft");
 	put_own("postprocess", "last-of-all");
 	sh("touch -d 2001-01-01 users/%u/fft", geteuid());
-	snprintf(mine, sizeof(mine), "users/%u/last-of-all", geteuid());
-	snprintf(to, sizeof(to), "users/%u/a", geteuid());
-	link_profile(mine, to, 200);
+	link_profile(t_text("users/%u/last-of-all", geteuid()),
+		     t_text("users/%u/a", geteuid()), 200);
 	np_catalog_expect_job(w.c, "fft", geteuid());
 	refresh();
 	T_CHECK(n_known() == NP_CATALOG_MAX_OF_USER);
 	T_ROW("the oldest, as it is wanted", find("fft", geteuid()) >= 0);
-	stop();
 }
 
 /* Until nothing but questions is left: a million of them take too long. */
@@ -282,7 +259,6 @@ T_TEST("few handles go to those who need them")
 	unsigned uid = geteuid();
 	char mine[64];
 
-	start("hpc");
 	put_own("postprocess", "mine");
 	sh("mkdir published");
 	snprintf(mine, sizeof(mine), "users/%u/mine", uid);
@@ -306,5 +282,4 @@ T_TEST("few handles go to those who need them")
 	T_ROW("when there is room again",
 	      find("mine", uid) >= 0 && find("p7", uid) == NP_PROFILE_UNKNOWN);
 	T_CHECK(!is_trusted(find("mine", uid)) && is_trusted(find("new", uid)));
-	stop();
 }

@@ -2,11 +2,12 @@
 #include "some_catalog.h"
 #include "some_store.h"
 
+T_FIXTURE(start, stop);
+
 T_TEST("a published profile wins over an own one")
 {
 	int32_t own, h;
 
-	start("hpc");
 	put_own("halo", "app");
 	put_own("fft", "fft");
 	refresh();
@@ -23,7 +24,6 @@ T_TEST("a published profile wins over an own one")
 	sh("rm -r published/app");
 	refresh();
 	T_ROW("then the own one, as before", find("app", geteuid()) == own);
-	stop();
 }
 
 /* A job of the caller in the partition main: what it counts as, and why. */
@@ -46,7 +46,6 @@ T_TEST("own runs that contradict a published name deny it")
 	char why[128];
 	int32_t h;
 
-	start("hpc");
 	put_published("fft", "app");
 	refresh();
 	T_ROW("without own runs nothing but the name speaks for it",
@@ -76,7 +75,6 @@ T_TEST("own runs that contradict a published name deny it")
 	refresh();
 	T_ROW("a name that is not published is the user's",
 	      auth_of("app", &h, why) == NP_AUTH_GRANTED && h >= 0);
-	stop();
 }
 
 T_TEST("lines of Claim decide before own runs do")
@@ -96,7 +94,6 @@ T_TEST("lines of Claim decide before own runs do")
 
 	if (t_skip_unless_root("a user who is in group 0"))
 		return;
-	start("hpc");
 	put_published("fft", "app");
 	put_own("halo", "app");
 	T_EACH(r, lines) {
@@ -111,12 +108,10 @@ T_TEST("lines of Claim decide before own runs do")
 		refresh();
 		T_ROW(r->name, auth_of("app", &h, why) == r->auth);
 	}
-	stop();
 }
 
 T_TEST("an own profile is seen by its owner only")
 {
-	start("hpc");
 	put_own("halo", "app");
 	refresh();
 	T_CHECK(find("app", geteuid()) >= 0);
@@ -127,12 +122,10 @@ T_TEST("an own profile is seen by its owner only")
 	      find("01234567890123456789012345678901"
 		   "23456789012345678901234567890123456789",
 		   geteuid()) == NP_PROFILE_UNKNOWN);
-	stop();
 }
 
 T_TEST("a trusted user's own profile is trusted")
 {
-	start("hpc");
 	put_own("halo", "app");
 	w.conf.trusted[w.conf.n_trusted++] = geteuid();
 	new_catalog("hpc");
@@ -140,7 +133,6 @@ T_TEST("a trusted user's own profile is trusted")
 	T_CHECK(is_trusted(find("app", geteuid())));
 	T_ROW("others do not use it",
 	      find("app", geteuid() + 1) == NP_PROFILE_UNKNOWN);
-	stop();
 }
 
 static int32_t unknown(void)
@@ -156,7 +148,6 @@ static int32_t unknown(void)
 
 T_TEST("unknown jobs count as the published one named")
 {
-	start("hpc");
 	put_published("fft", "usual");
 	refresh();
 	T_ROW("none", unknown() == NP_PROFILE_UNKNOWN);
@@ -169,14 +160,12 @@ T_TEST("unknown jobs count as the published one named")
 	   geteuid());
 	refresh();
 	T_ROW("an own one does not count", unknown() == NP_PROFILE_UNKNOWN);
-	stop();
 }
 
 T_TEST("all users are looked at, each only if trusted")
 {
 	if (geteuid() != 0)
 		return; /* chown */
-	start("hpc");
 	put_of(12345, "fft", "fft");
 	put_of(12346, "halo", "fft");
 	put_of(12347, "halo", "halo");
@@ -194,5 +183,4 @@ T_TEST("all users are looked at, each only if trusted")
 	sh("rm -r users/12345");
 	refresh();
 	T_CHECK(find("fft", 12345) == NP_PROFILE_UNKNOWN && n_known() == 1);
-	stop();
 }

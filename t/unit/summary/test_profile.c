@@ -69,27 +69,34 @@ static void add_level(struct np_record *r, const char *name, double loaded)
 	}
 }
 
-static struct np_run_summary make_on(const struct made *m,
-				     const struct made *idle,
-				     const struct made *second,
-				     const struct np_calibration *calibration)
+static struct np_run_summary p; /* of the test */
+
+static void tear_down(void)
+{
+	np_run_summary_free(&p);
+}
+
+static void make_on(const struct made *m, const struct made *idle,
+		    const struct made *second,
+		    const struct np_calibration *calibration)
 {
 	const struct np_runs *candidates[] = {
 		idle ? &idle->runs : NULL,
 		second ? &second->runs : NULL,
 	};
-	struct np_run_summary p;
 
+	tear_down();
 	T_CHECK(np_profile_make(&m->runs, candidates, 2, calibration, NOW,
 				&p) == 0);
-	return p;
 }
 
-static struct np_run_summary make(const struct made *m, const struct made *idle,
-				  const struct made *second)
+static void make(const struct made *m, const struct made *idle,
+		 const struct made *second)
 {
-	return make_on(m, idle, second, NULL);
+	make_on(m, idle, second, NULL);
 }
+
+T_FIXTURE(NULL, tear_down);
 
 T_TEST("only comparable runs are used")
 {
@@ -100,7 +107,6 @@ T_TEST("only comparable runs are used")
 		NP_RUN_FAILED,	    NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD,
 	};
 	struct made *m = new_made("lmp");
-	struct np_run_summary p;
 	struct np_record *r;
 
 	add_run(m, 0);
@@ -121,7 +127,7 @@ T_TEST("only comparable runs are used")
 	r->state = NP_RUN_RUNNING;
 	r->end = NOW - 5;
 	add_run(m, 1e-3)->fingerprint[0] = 'x';
-	p = make(m, NULL, NULL);
+	make(m, NULL, NULL);
 	for (size_t i = 0; i < m->runs.n; i++)
 		T_CHECK(p.use[i] == want[i]);
 	T_CHECK(p.count[NP_RUN_ALONE] == 2 && p.count[NP_RUN_FABRIC] == 3);
@@ -131,51 +137,45 @@ T_TEST("only comparable runs are used")
 	T_CHECK(p.latency.last == m->runs.run[1]->end);
 	T_CHECK(p.latency.first == m->runs.run[7]->start);
 	T_CHECK(p.fabric == m->runs.run[1] && !p.latency.neighbours);
-	np_run_summary_free(&p);
 	free_made(m);
 }
 
 T_TEST("runs with neighbours are used if there is nothing else")
 {
 	struct made *m = new_made("lmp");
-	struct np_run_summary p;
 
 	add_neighbour(add_run(m, 1e-5), 5);
 	add_neighbour(add_run(m, 1e-5), 5);
-	p = make(m, NULL, NULL);
+	make(m, NULL, NULL);
 	T_CHECK(p.latency.n_runs == 2 && p.latency.neighbours);
 	T_CHECK(p.count[NP_RUN_LATENCY] == 2 &&
 		p.count[NP_RUN_NEIGHBOURS] == 0);
-	np_run_summary_free(&p);
 	free_made(m);
 }
 
 T_TEST("nothing measured is no crash")
 {
 	struct made *m = new_made("lmp");
-	struct np_run_summary p = make(m, NULL, NULL);
+
+	make(m, NULL, NULL);
 
 	T_CHECK(!p.fabric && p.latency.n_runs == 0 && !p.latency.hist);
 	T_CHECK(p.verdict.use == NP_USE_UNKNOWN);
-	np_run_summary_free(&p);
 	add_run(m, 0);
-	p = make(m, NULL, NULL);
+	make(m, NULL, NULL);
 	T_CHECK(!p.fabric && p.count[NP_RUN_TIME] == 1);
-	np_run_summary_free(&p);
 	free_made(m);
 }
 
 T_TEST("runs under interference alone say nothing about latency")
 {
 	struct made *m = new_made("lmp");
-	struct np_run_summary p;
 
 	add_level(add_run(m, 1e-3), "c4", 2);
-	p = make(m, NULL, NULL);
+	make(m, NULL, NULL);
 	T_CHECK(p.fabric == m->runs.run[0] && p.latency.n_runs == 0);
 	T_CHECK(p.verdict.use == NP_USE_UNKNOWN && p.verdict.interference);
 	T_CHECK(p.n_levels == 1 && !p.level[0].slowdown.n);
-	np_run_summary_free(&p);
 	free_made(m);
 }
 
@@ -183,26 +183,21 @@ T_TEST("the idle reference is of the same fabric, own before published")
 {
 	struct made *m = new_made("lmp"), *own = new_made("idle");
 	struct made *published = new_made("idle");
-	struct np_run_summary p;
 
 	add_run(m, 5e-5);
 	add_run(own, 1e-5)->cluster[0] = 'x'; /* of another fabric */
 	add_run(published, 2e-5);
-	p = make(m, own, published);
+	make(m, own, published);
 	T_CHECK(p.idle.n_runs == 1 && p.idle.moments.mean > 2e-5);
 	T_CHECK(p.verdict.against == NP_AGAINST_IDLE);
 	T_CHECK(p.verdict.use >= NP_USE_HEAVY);
-	np_run_summary_free(&p);
 	add_run(own, 1e-5);
-	p = make(m, own, published);
+	make(m, own, published);
 	T_CHECK(p.idle.n_runs == 1 && p.idle.moments.mean < 2e-5);
-	np_run_summary_free(&p);
-	p = make(m, NULL, NULL);
+	make(m, NULL, NULL);
 	T_CHECK(p.idle.n_runs == 0 && p.verdict.doubt == NP_DOUBT_BASELINE);
-	np_run_summary_free(&p);
-	p = make(published, own, published); /* idle needs no idle */
+	make(published, own, published); /* idle needs no idle */
 	T_CHECK(p.is_idle && p.idle.n_runs == 0);
-	np_run_summary_free(&p);
 	free_made(m);
 	free_made(own);
 	free_made(published);
@@ -211,20 +206,17 @@ T_TEST("the idle reference is of the same fabric, own before published")
 T_TEST("idle runs count whatever was run, unless they failed")
 {
 	struct made *m = new_made("lmp"), *own = new_made("idle");
-	struct np_run_summary p;
 
 	add_run(m, 5e-5);
 	add_run(own, 1e-5);
 	add_run(own, 1e-5)->fingerprint[0] = 'x';
 	add_run(own, 1e-5)->exit_code = 1;
-	p = make(m, own, NULL);
+	make(m, own, NULL);
 	T_ROW("the reference", p.idle.n_runs == 2);
-	np_run_summary_free(&p);
-	p = make(own, NULL, NULL);
+	make(own, NULL, NULL);
 	T_ROW("its own page", p.latency.n_runs == 2 &&
 				      p.count[NP_RUN_FAILED] == 1 &&
 				      p.count[NP_RUN_WORKLOAD] == 0);
-	np_run_summary_free(&p);
 	free_made(m);
 	free_made(own);
 }
@@ -232,19 +224,16 @@ T_TEST("idle runs count whatever was run, unless they failed")
 T_TEST("an idle run of the same probe period is preferred")
 {
 	struct made *m = new_made("lmp"), *own = new_made("idle");
-	struct np_run_summary p;
 
 	add_run(m, 5e-5)->probe.period_sec = 0.1;
 	add_run(own, 1e-5)->probe.period_sec = 0.02;
-	p = make(m, own, NULL);
+	make(m, own, NULL);
 	T_CHECK(p.idle.n_runs == 1 && p.idle.other_period);
 	T_CHECK(p.idle.period_sec == 0.02);
-	np_run_summary_free(&p);
 	add_run(own, 2e-5)->probe.period_sec = 0.1;
-	p = make(m, own, NULL);
+	make(m, own, NULL);
 	T_CHECK(p.idle.n_runs == 1 && !p.idle.other_period);
 	T_CHECK(p.idle.moments.mean > 2e-5);
-	np_run_summary_free(&p);
 	free_made(m);
 	free_made(own);
 }
@@ -252,7 +241,6 @@ T_TEST("an idle run of the same probe period is preferred")
 T_TEST("slowdowns compare like with like")
 {
 	struct made *m = new_made("lmp");
-	struct np_run_summary p;
 	const struct np_run_summary_level *l;
 	struct np_record *r;
 	int loaded[] = { 90, 84, 96 };
@@ -280,7 +268,7 @@ T_TEST("slowdowns compare like with like")
 	r->end += 7000;
 	add_neighbour(r, 3);
 	add_level(r, "c4", 1.5);
-	p = make(m, NULL, NULL);
+	make(m, NULL, NULL);
 	l = p.level;
 	T_CHECK(p.n_levels == 2 && !strcmp(l[0].name, "c1") &&
 		!strcmp(l[1].name, "c4"));
@@ -292,14 +280,12 @@ T_TEST("slowdowns compare like with like")
 	T_CHECK(l[1].low > 0.3 && l[1].low < 0.5 && l[1].high > 0.5);
 	T_CHECK(l[1].impact.n == 3);
 	T_CHECK(t_close(l[1].impact.mean, 0.5, 1e-9));
-	np_run_summary_free(&p);
 	free_made(m);
 }
 
 T_TEST("phases are those of the runs")
 {
 	struct made *m = new_made("lmp");
-	struct np_run_summary p;
 	struct np_record *r;
 
 	for (int run = 0; run < 3; run++) {
@@ -315,19 +301,17 @@ T_TEST("phases are those of the runs")
 					    sec * (1 + 0.1 * t_uniform(&m->g)));
 		}
 	}
-	p = make(m, NULL, NULL);
+	make(m, NULL, NULL);
 	T_CHECK(p.phases.kind == NP_PHASE_PHASES);
 	T_CHECK(fabs(p.phases.busy_share - 0.5) < 0.01);
 	T_CHECK(t_close(p.phases.busy_period_sec, 10, 0.01));
 	T_CHECK(p.phases.n_windows == 180 && p.phases.n_busy == 9);
-	np_run_summary_free(&p);
 	free_made(m);
 }
 
 T_TEST("the cost of the probes is stated")
 {
 	struct made *m = new_made("lmp");
-	struct np_run_summary p;
 
 	for (int i = 0; i < 2; i++) {
 		struct np_probe_run *c = &add_run(m, 1e-5)->probe;
@@ -339,11 +323,10 @@ T_TEST("the cost of the probes is stated")
 		c->rss_bytes_max = 1000u + (unsigned)i;
 		c->messages = 10;
 	}
-	p = make(m, NULL, NULL);
+	make(m, NULL, NULL);
 	T_CHECK(t_close(p.cost.cpu_share, 1.2 / 800, 1e-9));
 	T_CHECK(t_close(p.cost.cpu_share_max, 0.005, 1e-9));
 	T_CHECK(p.cost.rss_bytes_max == 1001 && p.cost.messages == 20);
-	np_run_summary_free(&p);
 	free_made(m);
 }
 
@@ -352,7 +335,6 @@ T_TEST("a run with intervals is long enough for phases, and its probes cost")
 {
 	struct made *m = new_made("lmp");
 	struct np_record *r = add_run(m, 1e-5);
-	struct np_run_summary p;
 
 	r->intervals = calloc(1, sizeof(*r->intervals));
 	r->n_intervals = 1;
@@ -362,12 +344,11 @@ T_TEST("a run with intervals is long enough for phases, and its probes cost")
 	r->probe.elapsed_sec = 60;
 	r->probe.cpu_sec_sum = 0.12;
 	r->probe.rss_bytes_max = 5000;
-	p = make(m, NULL, NULL);
+	make(m, NULL, NULL);
 	T_CHECK(p.count[NP_RUN_INTERVALS] == 1 && p.latency.n_runs == 1);
 	T_CHECK(p.phases.kind == NP_PHASE_STEADY && p.phases.n_windows == 60);
 	T_CHECK(t_close(p.cost.cpu_share, 1e-3, 1e-9) &&
 		p.cost.rss_bytes_max == 5000 && p.cost.elapsed_sec == 120);
-	np_run_summary_free(&p);
 	free_made(m);
 }
 
@@ -400,12 +381,11 @@ T_TEST("of a run with rails the busiest one counts")
 		struct made *m = new_made("lmp");
 		struct np_record *r = add_run(m, 0);
 		struct np_series *windows;
-		struct np_run_summary p;
 
 		add_rail(r, "a", "r0", 1e-5, row->high[0]);
 		add_rail(r, "x", "r1", 4e-5, row->high[1]);
 		add_rail(r, "b", "r0", 1e-5, row->high[0]);
-		p = make(m, NULL, NULL);
+		make(m, NULL, NULL);
 		T_ROW(row->name, !strcmp(np_run_rail(r), row->rail));
 		T_ROW(row->name,
 		      t_close(p.latency.moments.mean, row->mean, 1e-9));
@@ -419,7 +399,6 @@ T_TEST("of a run with rails the busiest one counts")
 		      windows && t_close(windows->w[99].max,
 					 row->high[row->rail[1] - '0'], 1e-9));
 		free(windows);
-		np_run_summary_free(&p);
 		free_made(m);
 	}
 }
@@ -450,7 +429,6 @@ T_TEST("a program loads the rails whose adapters carry more than probes")
 	T_EACH(row, loaded) {
 		struct made *m = new_made("lmp");
 		struct np_record *r = add_run(m, 0);
-		struct np_run_summary p;
 
 		add_rail(r, "a", "r0", 1e-5, 9e-5);
 		add_rail(r, "x", "r1", 4e-5, 5e-5);
@@ -469,12 +447,11 @@ T_TEST("a program loads the rails whose adapters carry more than probes")
 			r->level->name = strdup("c4");
 			r->level->scope = strdup("node");
 		}
-		p = make(m, NULL, NULL);
+		make(m, NULL, NULL);
 		T_ROW(row->name, !strcmp(np_run_rail(r), row->busiest));
 		T_ROW(row->name,
 		      row->rails ? p.rails && !strcmp(p.rails, row->rails) :
 				   !p.rails);
-		np_run_summary_free(&p);
 		free_made(m);
 	}
 }
@@ -515,9 +492,8 @@ static const struct traffic {
 	  false, false, 0, NP_DOUBT_NONE, "" },
 };
 
-static struct np_run_summary make_traffic(const struct traffic *t,
-					  const struct made *m,
-					  const struct made *idle)
+static void make_traffic(const struct traffic *t, const struct made *m,
+			 const struct made *idle)
 {
 	struct np_level level[] = { { "c0", 2, 1, 0, 64 },
 				    { "c5", 2, 1, 0, 4096 },
@@ -534,7 +510,7 @@ static struct np_run_summary make_traffic(const struct traffic *t,
 		.n_alone_nodes = t->level_nodes,
 	};
 
-	return make_on(m, idle, NULL, &calibration);
+	make_on(m, idle, NULL, &calibration);
 }
 
 T_TEST("delays that the traffic of the nodes cannot cause give no verdict")
@@ -543,7 +519,6 @@ T_TEST("delays that the traffic of the nodes cannot cause give no verdict")
 		const struct traffic *t = &traffic[i];
 		struct made *m = new_made("lmp"), *idle = new_made("idle");
 		struct np_record *r = add_run(m, 5e-5);
-		struct np_run_summary p;
 
 		add_run(idle, 1e-5);
 		r->traffic = (struct np_traffic_run){ 4, 240, 240 * t->rate,
@@ -553,11 +528,10 @@ T_TEST("delays that the traffic of the nodes cannot cause give no verdict")
 			np_record_nic(r, "mlx5_0:1")->n[NP_NIC_WAIT] = 7;
 		if (t->has_neighbours)
 			add_neighbour(r, 5);
-		p = make_traffic(t, m, idle);
+		make_traffic(t, m, idle);
 		T_ROW(t->name, p.verdict.doubt == t->doubt);
 		T_ROW(t->name, !p.verdict.use == !!t->doubt);
 		T_ROW(t->name, !strcmp(p.strongest, t->strongest));
-		np_run_summary_free(&p);
 		free_made(m);
 		free_made(idle);
 	}

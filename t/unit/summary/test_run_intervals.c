@@ -70,82 +70,79 @@ static struct np_record *add_loaded(struct some *a, double sec,
 	return r;
 }
 
+static void set_up(void)
+{
+	start(&some, LEVELS);
+}
+
+static void tear_down(void)
+{
+	stop(&some);
+}
+
+T_FIXTURE(set_up, tear_down);
+
 T_TEST("one run gives curve, impact and latencies")
 {
 	struct np_mean *m;
-	struct some a;
 
-	start(&a, LEVELS);
-	lead(add_run(&a, intervals_of(0.01)));
-	make(&a, true);
-	T_CHECK(a.e.use[0] == NP_RUN_INTERVALS && a.e.n_used == 1);
-	T_CHECK(a.e.intervals.verdict == NP_ONE_RUN_USABLE);
-	T_CHECK(a.e.n_curve == 2 && a.e.n_impact == 2);
-	m = a.e.mean;
+	lead(add_run(&some, intervals_of(0.01)));
+	make(&some, true);
+	T_CHECK(some.e.use[0] == NP_RUN_INTERVALS && some.e.n_used == 1);
+	T_CHECK(some.e.intervals.verdict == NP_ONE_RUN_USABLE);
+	T_CHECK(some.e.n_curve == 2 && some.e.n_impact == 2);
+	m = some.e.mean;
 	T_CHECK(t_close(m[0].mean, 0.2, 0.03) && t_close(m[1].mean, 0.5, 0.03));
 	T_CHECK(t_close(m[2].mean, 0.3, 1e-9) && t_close(m[3].mean, 0.6, 1e-9));
-	T_CHECK(a.e.level[0].of_intervals && a.e.level[1].of_intervals);
-	T_CHECK(a.e.level[0].low < 0.2 && 0.2 < a.e.level[0].high);
-	T_CHECK(isnan(a.e.intervals_longer));
-	T_ROW("its latencies count", a.e.program.latency.all.n == 100);
-	T_CHECK(np_program_check(&a.e.program, a.c.fabric, NULL) == 0);
-	stop(&a);
+	T_CHECK(some.e.level[0].of_intervals && some.e.level[1].of_intervals);
+	T_CHECK(some.e.level[0].low < 0.2 && 0.2 < some.e.level[0].high);
+	T_CHECK(isnan(some.e.intervals_longer));
+	T_ROW("its latencies count", some.e.program.latency.all.n == 100);
+	T_CHECK(np_program_check(&some.e.program, some.c.fabric, NULL) == 0);
 }
 
 /* Of the two, what is known better. */
 T_TEST("of intervals and whole runs the better counts")
 {
-	struct some a;
-
-	start(&a, LEVELS);
-	add_run(&a, intervals_of(0.08));
+	add_run(&some, intervals_of(0.08));
 	for (int i = 0; i < 3; i++) {
-		add_run(&a, t_run_alone(10 + 0.01 * i));
-		add_loaded(&a, 12.5 + 0.01 * i, "c1");
+		add_run(&some, t_run_alone(10 + 0.01 * i));
+		add_loaded(&some, 12.5 + 0.01 * i, "c1");
 	}
-	make(&a, true);
+	make(&some, true);
 	T_ROW("how much longer the run with intervals took",
-	      t_close(a.e.intervals_longer, 60 / 10.01 - 1, 1e-6));
+	      t_close(some.e.intervals_longer, 60 / 10.01 - 1, 1e-6));
 	T_ROW("whole runs that agree",
-	      !a.e.level[0].of_intervals &&
-		      t_close(a.e.level[0].slowdown.mean, 0.25, 0.01));
+	      !some.e.level[0].of_intervals &&
+		      t_close(some.e.level[0].slowdown.mean, 0.25, 0.01));
 	T_ROW("intervals where there are no runs",
-	      a.e.level[1].of_intervals &&
-		      t_close(a.e.level[1].slowdown.mean, 0.5, 0.08));
-	stop(&a);
+	      some.e.level[1].of_intervals &&
+		      t_close(some.e.level[1].slowdown.mean, 0.5, 0.08));
 }
 
 /* That a whole run's time is known well says nothing of other runs. */
 T_TEST("intervals of three runs say more than one whole run")
 {
-	struct some a;
-
-	start(&a, LEVELS);
-	add_run(&a, t_run_alone(10));
-	add_loaded(&a, 12.5, "c1");
-	add_run(&a, intervals_of(0.01));
-	make(&a, true);
-	T_ROW("one run each", !a.e.level[0].of_intervals);
-	np_run_summary_free(&a.e);
-	add_run(&a, intervals_of(0.01));
-	add_run(&a, intervals_of(0.01));
-	make(&a, true);
+	add_run(&some, t_run_alone(10));
+	add_loaded(&some, 12.5, "c1");
+	add_run(&some, intervals_of(0.01));
+	make(&some, true);
+	T_ROW("one run each", !some.e.level[0].of_intervals);
+	np_run_summary_free(&some.e);
+	add_run(&some, intervals_of(0.01));
+	add_run(&some, intervals_of(0.01));
+	make(&some, true);
 	T_ROW("three with intervals",
-	      a.e.level[0].of_intervals &&
-		      t_close(a.e.level[0].slowdown.mean, 0.2, 0.03));
-	stop(&a);
+	      some.e.level[0].of_intervals &&
+		      t_close(some.e.level[0].slowdown.mean, 0.2, 0.03));
 }
 
 T_TEST("intervals that do not agree give no curve")
 {
-	struct some a;
-
-	start(&a, LEVELS);
-	lead(add_run(&a, intervals_of(0.6)));
-	make(&a, true);
-	T_CHECK(a.e.intervals.verdict == NP_ONE_RUN_SCATTER);
-	T_CHECK(!a.e.n_curve && a.e.n_impact == 2);
-	stop(&a);
+	lead(add_run(&some, intervals_of(0.6)));
+	make(&some, true);
+	T_CHECK(some.e.intervals.verdict == NP_ONE_RUN_SCATTER);
+	T_CHECK(!some.e.n_curve && some.e.n_impact == 2);
 }
 
 /* The intervals say that c1 slows by 0.2, and c4 by 0.5. */
@@ -167,27 +164,25 @@ T_TEST("whole runs that say something else refute the intervals")
 	};
 
 	T_EACH(r, rows) {
-		struct some a;
-
-		start(&a, LEVELS);
-		add_run(&a, intervals_of(0.01));
-		add_run(&a, t_run_alone(10));
+		set_up();
+		add_run(&some, intervals_of(0.01));
+		add_run(&some, t_run_alone(10));
 		if (r->c1 > 0)
-			add_loaded(&a, 10 * (1 + r->c1), "c1");
+			add_loaded(&some, 10 * (1 + r->c1), "c1");
 		if (r->c4 > 0)
-			add_loaded(&a, 10 * (1 + r->c4), "c4");
-		make(&a, true);
-		T_ROW(r->name, a.e.intervals.verdict ==
+			add_loaded(&some, 10 * (1 + r->c4), "c4");
+		make(&some, true);
+		T_ROW(r->name, some.e.intervals.verdict ==
 				       (r->refuted ? NP_ONE_RUN_REFUTED :
 						     NP_ONE_RUN_USABLE));
 		if (r->refuted)
-			T_ROW(r->name,
-			      !a.e.level[0].of_intervals &&
-				      !a.e.level[1].of_intervals &&
-				      t_close(a.e.mean[0].mean, r->c1, 1e-3) &&
-				      t_close(a.e.mean[1].mean, r->c4, 1e-3));
-		T_ROW(r->name, a.e.n_curve == 2);
-		stop(&a);
+			T_ROW(r->name, !some.e.level[0].of_intervals &&
+					       !some.e.level[1].of_intervals &&
+					       t_close(some.e.mean[0].mean,
+						       r->c1, 1e-3) &&
+					       t_close(some.e.mean[1].mean,
+						       r->c4, 1e-3));
+		T_ROW(r->name, some.e.n_curve == 2);
 	}
 }
 
@@ -195,61 +190,54 @@ T_TEST("whole runs that say something else refute the intervals")
 T_TEST("rounds alone may be another run's")
 {
 	struct np_record *r;
-	struct some a;
 
-	start(&a, LEVELS);
-	lead(add_run(&a, intervals_of(0.01)));
-	r = add_run(&a, intervals_of(0.01));
-	make(&a, true);
-	T_CHECK(a.e.level[0].impact.n == 2);
+	lead(add_run(&some, intervals_of(0.01)));
+	r = add_run(&some, intervals_of(0.01));
+	make(&some, true);
+	T_CHECK(some.e.level[0].impact.n == 2);
 	T_ROW("none of levels on another number of nodes",
-	      np_run_intervals_alone(&a.e, r, "c1", 4) &&
-		      !np_run_intervals_alone(&a.e, r, "c1", 5) &&
-		      !np_run_intervals_alone(&a.e, r, "c9", 4));
-	stop(&a);
+	      np_run_intervals_alone(&some.e, r, "c1", 4) &&
+		      !np_run_intervals_alone(&some.e, r, "c1", 5) &&
+		      !np_run_intervals_alone(&some.e, r, "c9", 4));
 }
 
 /* Pages list the levels that occur, each at its scope. */
 T_TEST("levels at another scope are others")
 {
 	struct np_record *r;
-	struct some a;
 
-	start(&a, LEVELS);
-	add_run(&a, intervals_of(0.01));
-	add_run(&a, t_run_alone(10));
-	r = add_loaded(&a, 30, "c1");
+	add_run(&some, intervals_of(0.01));
+	add_run(&some, t_run_alone(10));
+	r = add_loaded(&some, 30, "c1");
 	free(r->level->scope);
 	r->level->scope = strdup("node");
-	make(&a, false);
-	T_CHECK(a.e.n_levels == 4); /* c1 twice, c4, c9 */
-	for (size_t i = 0; i < a.e.n_levels; i++) {
-		const struct np_run_summary_level *l = &a.e.level[i];
+	make(&some, false);
+	T_CHECK(some.e.n_levels == 4); /* c1 twice, c4, c9 */
+	for (size_t i = 0; i < some.e.n_levels; i++) {
+		const struct np_run_summary_level *l = &some.e.level[i];
 
 		T_CHECK(l->of_intervals == (strcmp(l->scope, "leaf") == 0 &&
 					    np_mean_known(&l->slowdown)));
 		if (!strcmp(l->scope, "node"))
 			T_CHECK(t_close(l->slowdown.mean, 2, 1e-9));
 	}
-	stop(&a);
 }
 
 T_TEST("damaged and failed runs do no harm")
 {
-	struct some a;
 	struct np_record *r;
 
-	start(&a, LEVELS);
-	r = add_run(&a, intervals_of(0.01));
+	r = add_run(&some, intervals_of(0.01));
 	r->exit_code = 1;
-	r = add_run(&a, intervals_of(0.01));
+	r = add_run(&some, intervals_of(0.01));
 	free(r->intervals_scope);
 	r->intervals_scope = strdup("node");
-	r = add_run(&a, intervals_of(0.01));
+	r = add_run(&some, intervals_of(0.01));
 	r->intervals[0].sec = -1; /* of a record that somebody wrote */
 	r->intervals[2].rate = -1;
-	make(&a, true);
-	T_CHECK(a.e.use[0] == NP_RUN_FAILED && a.e.use[1] == NP_RUN_SCOPE);
-	T_CHECK(a.e.use[2] == NP_RUN_INTERVALS && a.e.intervals.n_runs <= 1);
-	stop(&a);
+	make(&some, true);
+	T_CHECK(some.e.use[0] == NP_RUN_FAILED &&
+		some.e.use[1] == NP_RUN_SCOPE);
+	T_CHECK(some.e.use[2] == NP_RUN_INTERVALS &&
+		some.e.intervals.n_runs <= 1);
 }

@@ -37,39 +37,49 @@ static bool same_mean(const struct np_mean *a, const struct np_mean *b)
 	       (a->sd == b->sd || (isnan(a->sd) && isnan(b->sd)));
 }
 
+static void set_up(void)
+{
+	start(&some, LEVELS);
+}
+
+static void tear_down(void)
+{
+	stop(&some);
+}
+
+T_FIXTURE(set_up, tear_down);
+
 T_TEST("curve and impact come from the runs")
 {
-	struct some a;
 	const struct np_mean *m;
 
-	start(&a, LEVELS);
-	add(&a, 9, NULL, 0);
-	add(&a, 11, NULL, 0);
-	add(&a, 14, "c4", 0.2);
-	add(&a, 16, "c4", 0.4);
-	add(&a, 20, "c6", 0.5);
-	make(&a, true);
-	m = a.e.program.curve;
-	T_CHECK(!strcmp(a.e.program.name, "lmp") && a.e.fingerprint);
-	T_CHECK(a.e.alone_sec.n == 2 && a.e.alone_sec.mean == 10);
+	add(&some, 9, NULL, 0);
+	add(&some, 11, NULL, 0);
+	add(&some, 14, "c4", 0.2);
+	add(&some, 16, "c4", 0.4);
+	add(&some, 20, "c6", 0.5);
+	make(&some, true);
+	m = some.e.program.curve;
+	T_CHECK(!strcmp(some.e.program.name, "lmp") && some.e.fingerprint);
+	T_CHECK(some.e.alone_sec.n == 2 && some.e.alone_sec.mean == 10);
 	T_CHECK(!m[0].n && m[1].n == 2 && m[2].n == 1);
 	T_CHECK(t_close(m[1].mean, 0.5, 1e-12) && t_close(m[2].mean, 1, 1e-12));
 	/* Relative variances 0.02 alone and 0.02 * (10/15)^2 loaded. */
 	T_ROW("the scatter of the time alone is in the sd",
 	      t_close(m[1].sd, 1.5 * sqrt(0.02 + 0.02 / 2.25), 1e-9));
 	T_ROW("one run has no sd", isnan(m[2].sd));
-	m = a.e.program.impact;
+	m = some.e.program.impact;
 	T_CHECK(!m[0].n && m[1].n == 2 && t_close(m[1].mean, 0.3, 1e-9) &&
 		t_close(m[1].sd, 0.1 * sqrt(2), 1e-9));
 	T_CHECK(m[2].n == 1 && t_close(m[2].mean, 0.5, 1e-9));
-	T_CHECK(a.e.n_curve == 2 && a.e.n_impact == 2);
+	T_CHECK(some.e.n_curve == 2 && some.e.n_impact == 2);
 	T_ROW("latencies are those of the runs alone",
-	      a.e.program.latency.all.n == 200 && a.e.program.latency.count &&
-		      !a.e.latency.other_period);
-	T_CHECK(np_program_check(&a.e.program, a.c.fabric, NULL) == 0);
-	T_CHECK(a.e.count[NP_RUN_ALONE] == 2 &&
-		a.e.count[NP_RUN_UNDER_LEVEL] == 3);
-	stop(&a);
+	      some.e.program.latency.all.n == 200 &&
+		      some.e.program.latency.count &&
+		      !some.e.latency.other_period);
+	T_CHECK(np_program_check(&some.e.program, some.c.fabric, NULL) == 0);
+	T_CHECK(some.e.count[NP_RUN_ALONE] == 2 &&
+		some.e.count[NP_RUN_UNDER_LEVEL] == 3);
 }
 
 /* What a level's round takes alone in the calibration, and in a run. */
@@ -95,11 +105,10 @@ T_TEST("levels mean in runs what they mean in the calibration")
 	T_EACH(r, rows) {
 		struct np_mean sec[3] = { { 0 }, { 0 }, { 0 } };
 		struct np_level_run *l;
-		struct some a;
 
-		start(&a, LEVELS);
-		add(&a, 10, NULL, 0);
-		l = add(&a, 14, "c6", 0)->level;
+		set_up();
+		add(&some, 10, NULL, 0);
+		l = add(&some, 14, "c6", 0)->level;
 		l->n_processes = 8;
 		l->alone_round_sec = l->loaded_round_sec =
 			(struct np_moments){ 0 };
@@ -112,15 +121,14 @@ T_TEST("levels mean in runs what they mean in the calibration")
 				r->calibrated_sec,
 				0.001,
 			};
-			a.c.alone_round_sec = malloc(sizeof(sec));
-			memcpy(a.c.alone_round_sec, sec, sizeof(sec));
+			some.c.alone_round_sec = malloc(sizeof(sec));
+			memcpy(some.c.alone_round_sec, sec, sizeof(sec));
 		}
-		a.c.n_alone_nodes = r->nodes;
-		make(&a, true);
-		T_ROW(r->name,
-		      a.e.n_impact == 1 && t_close(a.e.program.impact[2].mean,
-						   r->slowed, 1e-9));
-		stop(&a);
+		some.c.n_alone_nodes = r->nodes;
+		make(&some, true);
+		T_ROW(r->name, some.e.n_impact == 1 &&
+				       t_close(some.e.program.impact[2].mean,
+					       r->slowed, 1e-9));
 	}
 }
 
@@ -239,18 +247,16 @@ T_TEST("runs that cannot be compared are left out")
 	};
 
 	T_EACH(r, rows) {
-		struct some a;
 		bool used = r->use == NP_RUN_UNDER_LEVEL;
 
-		start(&a, LEVELS);
-		add(&a, 10, NULL, 0);
-		add(&a, 12, "c1", 0.1);
-		r->change(add(&a, 15, "c4", 0.2));
-		make(&a, true);
-		T_ROW(r->name, a.e.use[2] == r->use &&
-				       a.e.n_curve == 1 + (size_t)used &&
-				       a.e.count[r->use] == (used ? 2 : 1));
-		stop(&a);
+		set_up();
+		add(&some, 10, NULL, 0);
+		add(&some, 12, "c1", 0.1);
+		r->change(add(&some, 15, "c4", 0.2));
+		make(&some, true);
+		T_ROW(r->name, some.e.use[2] == r->use &&
+				       some.e.n_curve == 1 + (size_t)used &&
+				       some.e.count[r->use] == (used ? 2 : 1));
 	}
 }
 
@@ -269,15 +275,14 @@ T_TEST("a level that leaves out the program's rail does not count")
 
 	T_EACH(row, rows) {
 		struct np_record *r;
-		struct some a;
 
-		start(&a, LEVELS);
-		add(&a, 10, NULL, 0);
-		r = add(&a, 15, "c4", 0.2);
+		set_up();
+		add(&some, 10, NULL, 0);
+		r = add(&some, 15, "c4", 0.2);
 		set(&r->level->rails, row->rails);
 		for (size_t k = 0; k < 4; k++) {
 			struct np_leaf_run *l = np_record_leaf(
-				a.run[k / 2], k % 2 ? "x" : "leaf0");
+				some.run[k / 2], k % 2 ? "x" : "leaf0");
 
 			set(&l->rail, k % 2 ? "r1" : "r0");
 			if (k / 2)
@@ -286,98 +291,85 @@ T_TEST("a level that leaves out the program's rail does not count")
 			l->traffic->node_sec = 10;
 			l->traffic->bytes = k % 2 ? 1e8 : 0;
 		}
-		set(&a.run[0]->probe.transport, "tcp/eth1");
-		make(&a, true);
-		T_ROW(row->name,
-		      a.e.program.rails && !strcmp(a.e.program.rails, "r1"));
-		T_ROW(row->name,
-		      a.e.use[0] == NP_RUN_ALONE && a.e.use[1] == row->use);
-		stop(&a);
+		set(&some.run[0]->probe.transport, "tcp/eth1");
+		make(&some, true);
+		T_ROW(row->name, some.e.program.rails &&
+					 !strcmp(some.e.program.rails, "r1"));
+		T_ROW(row->name, some.e.use[0] == NP_RUN_ALONE &&
+					 some.e.use[1] == row->use);
 	}
 }
 
 T_TEST("one workload is chosen")
 {
-	struct some a;
-
-	start(&a, LEVELS);
-	add(&a, 20, NULL, 0);
-	add(&a, 20, NULL, 0);
-	add(&a, 30, "c6", 0.3);
-	other_work(add(&a, 10, "c1", 0.1));
-	other_work(add(&a, 10, "c4", 0.2));
-	make(&a, true);
-	T_ROW("most levels before most runs", !strcmp(a.e.fingerprint, "bb"));
+	add(&some, 20, NULL, 0);
+	add(&some, 20, NULL, 0);
+	add(&some, 30, "c6", 0.3);
+	other_work(add(&some, 10, "c1", 0.1));
+	other_work(add(&some, 10, "c4", 0.2));
+	make(&some, true);
+	T_ROW("most levels before most runs",
+	      !strcmp(some.e.fingerprint, "bb"));
 	T_ROW("no run alone, no curve; impact all the same",
-	      !a.e.program.curve && a.e.n_impact == 2);
-	T_ROW("nor latencies", !a.e.program.latency.all.n);
-	stop(&a);
+	      !some.e.program.curve && some.e.n_impact == 2);
+	T_ROW("nor latencies", !some.e.program.latency.all.n);
 
-	start(&a, LEVELS);
-	other_work(add(&a, 10, NULL, 0));
-	add(&a, 20, NULL, 0);
-	add(&a, 20, NULL, 0);
-	make(&a, true);
-	T_ROW("most runs before the newest", !strcmp(a.e.fingerprint, "aa"));
-	stop(&a);
+	set_up();
+	other_work(add(&some, 10, NULL, 0));
+	add(&some, 20, NULL, 0);
+	add(&some, 20, NULL, 0);
+	make(&some, true);
+	T_ROW("most runs before the newest", !strcmp(some.e.fingerprint, "aa"));
 
-	start(&a, LEVELS);
-	other_work(add(&a, 10, NULL, 0));
-	add(&a, 20, NULL, 0);
-	make(&a, true);
-	T_ROW("the newest of equals", !strcmp(a.e.fingerprint, "bb"));
-	stop(&a);
+	set_up();
+	other_work(add(&some, 10, NULL, 0));
+	add(&some, 20, NULL, 0);
+	make(&some, true);
+	T_ROW("the newest of equals", !strcmp(some.e.fingerprint, "bb"));
 
-	start(&a, LEVELS);
-	fail_it(add(&a, 10, NULL, 0));
-	make(&a, true);
-	T_ROW("nothing usable is no error",
-	      !a.e.fingerprint && !a.e.program.curve && !a.e.program.impact);
-	stop(&a);
+	set_up();
+	fail_it(add(&some, 10, NULL, 0));
+	make(&some, true);
+	T_ROW("nothing usable is no error", !some.e.fingerprint &&
+						    !some.e.program.curve &&
+						    !some.e.program.impact);
 }
 
 T_TEST("latencies of the calibration's period")
 {
-	struct some a;
-
-	start(&a, LEVELS);
-	add(&a, 10, NULL, 0)->probe.period_sec = 1;
-	make(&a, true);
+	add(&some, 10, NULL, 0)->probe.period_sec = 1;
+	make(&some, true);
 	T_ROW("another period is better than nothing, and stated",
-	      a.e.program.latency.all.n == 100 && a.e.latency.other_period);
-	stop(&a);
+	      some.e.program.latency.all.n == 100 &&
+		      some.e.latency.other_period);
 
-	start(&a, LEVELS);
-	add(&a, 10, NULL, 0)->probe.period_sec = 1;
-	add(&a, 10, NULL, 0);
-	make(&a, true);
+	set_up();
+	add(&some, 10, NULL, 0)->probe.period_sec = 1;
+	add(&some, 10, NULL, 0);
+	make(&some, true);
 	T_ROW("the calibration's period comes first",
-	      a.e.program.latency.all.n == 100 && !a.e.latency.other_period);
-	T_ROW("run times count at any", a.e.alone_sec.n == 2);
-	stop(&a);
+	      some.e.program.latency.all.n == 100 &&
+		      !some.e.latency.other_period);
+	T_ROW("run times count at any", some.e.alone_sec.n == 2);
 }
 
 T_TEST("latencies without a known workload are the last resort")
 {
-	struct some a;
-
-	start(&a, LEVELS);
-	no_work(add(&a, 10, NULL, 0));
-	make(&a, true);
+	no_work(add(&some, 10, NULL, 0));
+	make(&some, true);
 	T_ROW("latencies count where there are no others",
-	      a.e.use[0] == NP_RUN_LATENCY && a.e.latency.n_runs == 1 &&
-		      a.e.program.latency.all.n == 100 && a.e.n_used == 1);
-	T_ROW("times never do", !a.e.alone_sec.n && !a.e.fingerprint);
-	stop(&a);
+	      some.e.use[0] == NP_RUN_LATENCY && some.e.latency.n_runs == 1 &&
+		      some.e.program.latency.all.n == 100 &&
+		      some.e.n_used == 1);
+	T_ROW("times never do", !some.e.alone_sec.n && !some.e.fingerprint);
 
-	start(&a, LEVELS);
-	no_work(add(&a, 10, NULL, 0));
-	add(&a, 11, NULL, 0);
-	make(&a, true);
+	set_up();
+	no_work(add(&some, 10, NULL, 0));
+	add(&some, 11, NULL, 0);
+	make(&some, true);
 	T_ROW("those of the workload come first",
-	      a.e.use[0] == NP_RUN_WORKLOAD && a.e.latency.n_runs == 1 &&
-		      a.e.alone_sec.mean == 11);
-	stop(&a);
+	      some.e.use[0] == NP_RUN_WORKLOAD && some.e.latency.n_runs == 1 &&
+		      some.e.alone_sec.mean == 11);
 }
 
 /* The summary that the output uses. */
@@ -393,43 +385,38 @@ static struct np_run_summary summary_of(const struct some *a)
 T_TEST("runs on shared leaves count for pages, not for models")
 {
 	struct np_run_summary summary;
-	struct some a;
 
-	start(&a, LEVELS);
-	shared(add(&a, 10, NULL, 0));
-	shared(add(&a, 15, "c4", 0.2));
-	make(&a, true);
-	summary = summary_of(&a);
+	shared(add(&some, 10, NULL, 0));
+	shared(add(&some, 15, "c4", 0.2));
+	make(&some, true);
+	summary = summary_of(&some);
 	T_ROW("pages take latencies where there are no others, and say so",
 	      summary.use[0] == NP_RUN_LATENCY && summary.latency.neighbours &&
 		      summary.latency.n_runs == 1);
 	T_ROW("never times, nor runs under a level",
 	      !summary.alone_sec.n && summary.use[1] == NP_RUN_NEIGHBOURS);
 	T_ROW("models take nothing",
-	      !a.e.n_used && a.e.count[NP_RUN_NEIGHBOURS] == 2 &&
-		      !np_run_summary_has_data(&a.e));
+	      !some.e.n_used && some.e.count[NP_RUN_NEIGHBOURS] == 2 &&
+		      !np_run_summary_has_data(&some.e));
 	np_run_summary_free(&summary);
-	other_work(add(&a, 10, NULL, 0));
-	summary = summary_of(&a);
+	other_work(add(&some, 10, NULL, 0));
+	summary = summary_of(&some);
 	T_ROW("one that had its leaf to itself is better",
 	      summary.use[2] == NP_RUN_ALONE && !summary.latency.neighbours &&
 		      summary.latency.n_runs == 1 &&
 		      summary.count[NP_RUN_NEIGHBOURS] == 2);
 	np_run_summary_free(&summary);
-	stop(&a);
 }
 
 T_TEST("levels are as they occur where there is no calibration")
 {
 	struct np_run_summary e;
-	struct some a;
 
-	start(&a, LEVELS);
-	add(&a, 10, NULL, 0);
-	add(&a, 15, "c4", 0.2);
-	other_scope(add(&a, 30, "c4", 0.2));
-	other_level(add(&a, 20, "c4", 0.2));
-	e = summary_of(&a);
+	add(&some, 10, NULL, 0);
+	add(&some, 15, "c4", 0.2);
+	other_scope(add(&some, 30, "c4", 0.2));
+	other_level(add(&some, 20, "c4", 0.2));
+	e = summary_of(&some);
 	T_CHECK(e.n_levels == 3 && !strcmp(e.level[0].name, "P9:M9:B1s"));
 	T_ROW("one name at two scopes is two levels",
 	      !strcmp(e.level[1].scope, "leaf") &&
@@ -438,11 +425,11 @@ T_TEST("levels are as they occur where there is no calibration")
 		      t_close(e.level[2].slowdown.mean, 2, 1e-12));
 	np_run_summary_free(&e);
 	T_CHECK(!np_run_summary_make(
-		&a.runs, &(struct np_run_summary_opt){ .scope = "leaf" }, &e));
+		&some.runs, &(struct np_run_summary_opt){ .scope = "leaf" },
+		&e));
 	T_ROW("unless one scope is asked for",
 	      e.n_levels == 2 && e.use[2] == NP_RUN_SCOPE);
 	np_run_summary_free(&e);
-	stop(&a);
 }
 
 T_TEST("levels that occur are sorted by their utilisation, then by name")
@@ -460,13 +447,11 @@ T_TEST("levels that occur are sorted by their utilisation, then by name")
 	const struct np_run_summary_opt opt = { .level_fabric = &fabric };
 	static const char *const want[] = { "c4", "c1", "c0", "c6" };
 	struct np_run_summary e;
-	struct some a;
 
-	start(&a, LEVELS);
-	add(&a, 10, NULL, 0);
+	add(&some, 10, NULL, 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(want); i++)
-		add(&a, 11 + (double)i, want[3 - i], 0.2);
-	T_CHECK(!np_run_summary_make(&a.runs, &opt, &e));
+		add(&some, 11 + (double)i, want[3 - i], 0.2);
+	T_CHECK(!np_run_summary_make(&some.runs, &opt, &e));
 	T_CHECK(e.n_levels == NP_ARRAY_SIZE(want));
 	for (size_t i = 0; i < e.n_levels; i++) {
 		T_ROW(want[i], !strcmp(e.level[i].name, want[i]));
@@ -474,7 +459,6 @@ T_TEST("levels that occur are sorted by their utilisation, then by name")
 		T_CHECK(isnan(e.level[i].utilisation) == (i > 1));
 	}
 	np_run_summary_free(&e);
-	stop(&a);
 }
 
 /* Any record, of a few workloads and levels on one fabric. */
@@ -546,31 +530,31 @@ T_TEST("pages, models and calibration agree to the digit")
 		struct np_curve_levels l;
 		struct np_run_summary p;
 		struct np_mean alone;
-		struct some a;
 
-		start(&a, LEVELS);
-		while (a.runs.n < MOST)
-			a.run[a.runs.n] = any_run(&g, a.runs.n), a.runs.n++;
-		make(&a, true);
-		T_CHECK(!np_profile_make(&a.runs, NULL, 0, NULL, NOW, &p));
-		np_curve_levels_make(&a.c, &l);
-		np_curve_count(&a.e, "leaf", &l, &alone);
+		set_up();
+		while (some.runs.n < MOST)
+			some.run[some.runs.n] = any_run(&g, some.runs.n),
+			some.runs.n++;
+		make(&some, true);
+		T_CHECK(!np_profile_make(&some.runs, NULL, 0, NULL, NOW, &p));
+		np_curve_levels_make(&some.c, &l);
+		np_curve_count(&some.e, "leaf", &l, &alone);
 		T_ROW("the workload",
-		      a.e.fingerprint && p.fingerprint &&
-			      !strcmp(a.e.fingerprint, p.fingerprint));
-		T_ROW("slowdowns to the digit", !differences(&a, &p, &l));
+		      some.e.fingerprint && p.fingerprint &&
+			      !strcmp(some.e.fingerprint, p.fingerprint));
+		T_ROW("slowdowns to the digit", !differences(&some, &p, &l));
 		T_ROW("the time alone",
 		      alone.mean == p.alone_sec.mean &&
-			      same_mean(&p.alone_sec, &a.e.alone_sec));
+			      same_mean(&p.alone_sec, &some.e.alone_sec));
 		T_ROW("who failed",
-		      a.e.count[NP_RUN_FAILED] == p.count[NP_RUN_FAILED]);
+		      some.e.count[NP_RUN_FAILED] == p.count[NP_RUN_FAILED]);
 		T_ROW("latencies",
 		      p.latency.neighbours ||
-			      p.latency.moments.n == a.e.program.latency.all.n);
-		n_curve += a.e.n_curve;
-		n_latency += a.e.program.latency.all.n > 0;
+			      p.latency.moments.n ==
+				      some.e.program.latency.all.n);
+		n_curve += some.e.n_curve;
+		n_latency += some.e.program.latency.all.n > 0;
 		np_run_summary_free(&p);
-		stop(&a);
 	}
 	T_ROW("there was something to compare",
 	      n_curve > 200 && n_latency > 100);
