@@ -90,6 +90,8 @@ int some_load_job(job_info_msg_t **out)
 	return SLURM_SUCCESS;
 }
 
+static uint32_t racing; /* the job that a user keeps changing */
+
 static void tear_down(void)
 {
 	for (int i = 0; i < SOME_JOBS; i++)
@@ -110,6 +112,7 @@ static void set_up(void)
 	slurm_job_info_t *j;
 
 	tear_down();
+	racing = 10;
 	some_slurm(&c.slurm);
 	np_conf_init(&conf);
 	T_CHECK(!np_shared_new(&conf, &c.shared));
@@ -300,30 +303,41 @@ T_TEST("a job that ended or started")
 	}
 }
 
-/* passed_on: what the plugin makes of the list; NULL: whatever it is. */
-static void user_excludes_n12(const char *passed_on)
+/* What Slurm gets when a user requests that a job does not run on nodes. */
+static const char *request(const char *id, const char *list, uint32_t uid)
 {
+	const char *passed_on;
 	job_desc_msg_t d;
 
 	slurm_init_job_desc_msg(&d);
-	d.job_id_str = (char *)"10";
-	some_text(&d.exc_nodes, "n12");
-	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
-	T_CHECK(!passed_on || some_same(d.exc_nodes, passed_on));
-	some_exclude(&c.slurm, job_of(10), d.exc_nodes);
+	d.job_id_str = (char *)id;
+	some_text(&d.exc_nodes, list);
+	T_CHECK(!np_modify(c.shared, &d, uid));
+	passed_on = t_text("%s", d.exc_nodes);
 	some_text(&d.exc_nodes, NULL);
+	return passed_on;
+}
+
+/* Its owner does so, and Slurm follows. */
+static const char *user_excludes(uint32_t id, const char *list)
+{
+	slurm_job_info_t *j = job_of(id);
+	const char *passed_on = request(t_text("%u", id), list, j->user_id);
+
+	some_exclude(&c.slurm, j, passed_on);
+	return passed_on;
 }
 
 static void user_changes(void)
 {
-	user_excludes_n12(NULL);
+	user_excludes(10, "n12");
 }
 
 /* As soon as the job is updated, and before the pass is over. */
 static void user_changes_the_first(void)
 {
 	if (!strcmp(c.log, "10"))
-		user_excludes_n12("n12,n[0-3]");
+		T_CHECK(some_same(user_excludes(10, "n12"), "n12,n[0-3]"));
 }
 
 T_TEST("a change right after the first restriction keeps it")
@@ -366,14 +380,8 @@ T_TEST("a change that a user makes meanwhile wins")
 static void user_changes_again(void)
 {
 	static int count;
-	job_desc_msg_t d;
 
-	slurm_init_job_desc_msg(&d);
-	d.job_id_str = (char *)"10";
-	some_text(&d.exc_nodes, t_text("n%d", 12 + count++ % 3));
-	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
-	some_exclude(&c.slurm, job_of(10), d.exc_nodes);
-	some_text(&d.exc_nodes, NULL);
+	user_excludes(racing, t_text("n%d", 12 + count++ % 3));
 }
 
 static bool is_quiet(void)
@@ -416,21 +424,6 @@ T_TEST("a user who keeps changing a job delays no other job for long")
 		      strstr(job_of(10)->admin_comment, "ours=n[0-"));
 }
 
-static uint32_t racing;
-
-static void racing_user_changes(void)
-{
-	static int count;
-	job_desc_msg_t d;
-
-	slurm_init_job_desc_msg(&d);
-	d.job_id_str = t_text("%u", racing);
-	some_text(&d.exc_nodes, t_text("n%d", 12 + count++ % 3));
-	T_CHECK(!np_modify(c.shared, &d, job_of(racing)->user_id));
-	some_exclude(&c.slurm, job_of(racing), d.exc_nodes);
-	some_text(&d.exc_nodes, NULL);
-}
-
 /* Of each user a soft job. One that was written is replaced by a new one. */
 static const struct {
 	const char *name;
@@ -463,7 +456,7 @@ T_TEST("two users who take turns at changing jobs delay no other job for long")
 				some_exclude(&c.slurm, j[k], "n9");
 			}
 			racing = id[turn];
-			make_pass(MAX, yes, racing_user_changes);
+			make_pass(MAX, yes, user_changes_again);
 			if (job_of(12)->eligible_time <= SOME_NOW)
 				opened_at = pass + 1;
 		}
@@ -475,16 +468,11 @@ T_TEST("two users who take turns at changing jobs delay no other job for long")
 /* The user's list replaces ours in all tasks, by one request. */
 static void change_tasks(const char *list)
 {
-	job_desc_msg_t d;
+	const char *passed_on = request("7_[0-2]", list, SOME_UID);
 
-	slurm_init_job_desc_msg(&d);
-	d.job_id_str = (char *)"7_[0-2]";
-	some_text(&d.exc_nodes, list);
-	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
 	for (uint32_t i = 0; i < c.slurm.jobs.record_count; i++)
 		if (c.slurm.job[i].array_job_id == 7)
-			some_exclude(&c.slurm, &c.slurm.job[i], d.exc_nodes);
-	some_text(&d.exc_nodes, NULL);
+			some_exclude(&c.slurm, &c.slurm.job[i], passed_on);
 }
 
 T_TEST("a user who changes more jobs than can be updated delays no other")
@@ -509,18 +497,6 @@ T_TEST("a user who changes more jobs than can be updated delays no other")
 	T_CHECK(opened_at && opened_at <= 2 * NP_LOST_RACES);
 }
 
-static void user_excludes(const char *list)
-{
-	job_desc_msg_t d;
-
-	slurm_init_job_desc_msg(&d);
-	d.job_id_str = (char *)"10";
-	some_text(&d.exc_nodes, list);
-	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
-	some_exclude(&c.slurm, job_of(10), d.exc_nodes);
-	some_text(&d.exc_nodes, NULL);
-}
-
 /* Also a node that we had excluded before. */
 T_TEST("what a user excludes while left alone stays")
 {
@@ -531,7 +507,7 @@ T_TEST("what a user excludes while left alone stays")
 		make_pass(MAX, yes, user_changes_again);
 	make_pass(MAX, yes, NULL);
 	T_ROW("it is left alone", !strstr(c.log, "10"));
-	user_excludes("n[1,9]");
+	user_excludes(10, "n[1,9]");
 	make_pass(MAX, yes, NULL);
 	c.slurm.now_sec += NP_IGNORE_USER_SEC;
 	make_pass(MAX, yes, NULL);
@@ -764,27 +740,13 @@ T_TEST("tasks of an array")
 	}
 }
 
-/* What Slurm gets when a user requests that a task does not run on n15. */
-static void user_excludes_n15(const char *task, char **passed_on)
-{
-	job_desc_msg_t d;
-
-	slurm_init_job_desc_msg(&d);
-	d.job_id_str = (char *)task;
-	some_text(&d.exc_nodes, "n15");
-	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
-	free(*passed_on);
-	*passed_on = strdup(d.exc_nodes);
-	some_text(&d.exc_nodes, NULL);
-}
-
-static char *first_task;
+static char first_task[64]; /* what Slurm got for it */
 
 /* As soon as a task has its leaf, and before the pass is over. */
 static void user_changes_the_first_task(void)
 {
 	if (!strcmp(c.log, "10 11 7_0"))
-		user_excludes_n15("7_0", &first_task);
+		strcpy(first_task, request("7_0", "n15", SOME_UID));
 }
 
 T_TEST("a change right after a task got its leaf keeps the task there")
@@ -792,7 +754,6 @@ T_TEST("a change right after a task got its leaf keeps the task there")
 	bitstr_t *bits = some_bits(0, 5);
 	slurm_job_info_t *j;
 
-	first_task = NULL;
 	j = some_job(&c.slurm, 7, "loud");
 	j->array_job_id = 7;
 	j->admin_comment = (char *)"netprof{until=1000060 held=0}";
@@ -803,14 +764,12 @@ T_TEST("a change right after a task got its leaf keeps the task there")
 	T_CHECK(!strcmp(c.log, "10 11 7_0 7_1 7_2"));
 	T_ROW("before the pass is over",
 	      some_same(first_task, "n15,n[0-3,8-15]"));
-	user_excludes_n15("7_0", &first_task);
-	T_ROW("and after it", some_same(first_task, "n15,n[0-3,8-15]"));
-	user_excludes_n15("7_1", &first_task);
-	T_ROW("each its own", some_same(first_task, "n15,n[0-7,12-15]"));
-	user_excludes_n15("7_3", &first_task);
+	T_ROW("and after it",
+	      some_same(request("7_0", "n15", SOME_UID), "n15,n[0-3,8-15]"));
+	T_ROW("each its own",
+	      some_same(request("7_1", "n15", SOME_UID), "n15,n[0-7,12-15]"));
 	T_ROW("one that is still in the array's record",
-	      some_same(first_task, "n15"));
-	free(first_task);
+	      some_same(request("7_3", "n15", SOME_UID), "n15"));
 	some_bits_free(bits);
 }
 
