@@ -154,6 +154,7 @@ T_TEST("what cannot be predicted is refused with a reason")
 
 /* --- odd, but with a defined answer --- */
 
+/* clang-format off */
 static void idle_equal(void)
 {
 	s.f.idle.all = (struct np_moments){ 100, 1, 0, 1, 1 };
@@ -185,18 +186,9 @@ static void co_helps(void)
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.impact[3][i].mean = -0.9;
 }
-static void level_unprobed(void)
-{
-	s.level[0].latency.all.n = 0;
-}
-static void victim_partial(void)
-{
-	s.curve[2][0].n = 0;
-}
-static void pairs_partial(void)
-{
-	s.pairs[SF_LEVELS + 1].n = 0;
-}
+static void level_unprobed(void) { s.level[0].latency.all.n = 0; }
+static void victim_partial(void) { s.curve[2][0].n = 0; }
+static void pairs_partial(void) { s.pairs[SF_LEVELS + 1].n = 0; }
 static void levels_twice(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++) {
@@ -221,22 +213,12 @@ static void line_falls(void)
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.curve[2][i].mean = i < 1 ? 0.5 : 0;
 }
-static void no_effect(void)
-{
-	s.f.sharing[NP_SCOPE_LEAF].mean = 0;
-}
-static void half_effect(void)
-{
-	s.f.sharing[NP_SCOPE_LEAF].mean = 0.5;
-}
-static void strong_effect(void)
-{
-	s.f.sharing[NP_SCOPE_LEAF].mean = 3;
-}
-static void unknown_effect(void)
-{
-	s.f.sharing[NP_SCOPE_LEAF].n = 0;
-}
+static void no_effect(void) { s.f.sharing[NP_SCOPE_LEAF].mean = 0; }
+static void half_effect(void) { s.f.sharing[NP_SCOPE_LEAF].mean = 0.5; }
+static void strong_effect(void) { s.f.sharing[NP_SCOPE_LEAF].mean = 3; }
+static void unknown_effect(void) { s.f.sharing[NP_SCOPE_LEAF].n = 0; }
+/* clang-format on */
+
 static const struct {
 	const char *name, *model;
 	void (*spoil)(void);

@@ -155,50 +155,16 @@ T_TEST("a job submitted before there are settings is placed later")
 	some_desc_free(&d);
 }
 
-static void exclusive(job_desc_msg_t *d)
-{
-	d->shared = JOB_SHARED_NONE;
-}
-
-static void reserved(job_desc_msg_t *d)
-{
-	d->reservation = (char *)"maint";
-}
-
-static void listed(job_desc_msg_t *d)
-{
-	d->req_nodes = (char *)"n1";
-}
-
-static void het(job_desc_msg_t *d)
-{
-	d->het_job_offset = 0;
-}
-
-static void cron(job_desc_msg_t *d)
-{
-	d->bitflags |= CRON_JOB;
-}
-
-static void due(job_desc_msg_t *d)
-{
-	d->deadline = SOME_NOW + 9000;
-}
-
-static void at_once(job_desc_msg_t *d)
-{
-	d->immediate = 1;
-}
-
-static void held(job_desc_msg_t *d)
-{
-	d->priority = 0;
-}
-
-static void ten_nodes(job_desc_msg_t *d)
-{
-	d->min_nodes = 10;
-}
+/* clang-format off */
+static void exclusive(job_desc_msg_t *d) { d->shared = JOB_SHARED_NONE; }
+static void reserved(job_desc_msg_t *d) { d->reservation = (char *)"maint"; }
+static void listed(job_desc_msg_t *d) { d->req_nodes = (char *)"n1"; }
+static void het(job_desc_msg_t *d) { d->het_job_offset = 0; }
+static void cron(job_desc_msg_t *d) { d->bitflags |= CRON_JOB; }
+static void due(job_desc_msg_t *d) { d->deadline = SOME_NOW + 9000; }
+static void at_once(job_desc_msg_t *d) { d->immediate = 1; }
+static void held(job_desc_msg_t *d) { d->priority = 0; }
+static void ten_nodes(job_desc_msg_t *d) { d->min_nodes = 10; }
 
 static void by_tasks(job_desc_msg_t *d)
 {
@@ -212,25 +178,20 @@ static void by_cpus(job_desc_msg_t *d)
 	d->cpus_per_task = 4;
 }
 
-static void by_memory(job_desc_msg_t *d)
-{
-	d->pn_min_memory = 4000;
-}
+static void by_memory(job_desc_msg_t *d) { d->pn_min_memory = 4000; }
 
 static void by_cpu_memory(job_desc_msg_t *d)
 {
 	d->pn_min_memory = 4000 | MEM_PER_CPU;
 }
 
-static void by_feature(job_desc_msg_t *d)
-{
-	d->features = (char *)"big";
-}
+static void by_feature(job_desc_msg_t *d) { d->features = (char *)"big"; }
 
 static void by_devices(job_desc_msg_t *d)
 {
 	d->tres_per_node = (char *)"gres:gpu:1";
 }
+/* clang-format on */
 
 static void everything_unset(job_desc_msg_t *d)
 {

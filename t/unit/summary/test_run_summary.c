@@ -132,59 +132,29 @@ T_TEST("levels mean in runs what they mean in the calibration")
 	}
 }
 
-static void fail_it(struct np_record *r)
-{
-	r->exit_code = 1;
-}
-static void never_end(struct np_record *r)
-{
-	r->state = NP_RUN_RUNNING;
-}
+/* clang-format off */
+static void fail_it(struct np_record *r) { r->exit_code = 1; }
+static void never_end(struct np_record *r) { r->state = NP_RUN_RUNNING; }
 static void goes_on(struct np_record *r)
 {
 	r->state = NP_RUN_RUNNING;
 	r->end = NOW - 5;
 }
 
-static void unknown_end(struct np_record *r)
-{
-	r->exit_code = NP_NO_VALUE;
-}
-static void no_time(struct np_record *r)
-{
-	r->end = r->start;
-}
-static void other_cluster(struct np_record *r)
-{
-	set(&r->cluster, "xpc");
-}
-static void no_cluster(struct np_record *r)
-{
-	set(&r->cluster, NULL);
-}
+static void unknown_end(struct np_record *r) { r->exit_code = NP_NO_VALUE; }
+static void no_time(struct np_record *r) { r->end = r->start; }
+static void other_cluster(struct np_record *r) { set(&r->cluster, "xpc"); }
+static void no_cluster(struct np_record *r) { set(&r->cluster, NULL); }
 
 static void other_transport(struct np_record *r)
 {
 	set(&r->probe.transport, "rc/mlx5_0");
 }
 
-static void other_size(struct np_record *r)
-{
-	r->probe.message_bytes = 8;
-}
-static void other_work(struct np_record *r)
-{
-	set(&r->fingerprint, "bb");
-}
-static void no_work(struct np_record *r)
-{
-	set(&r->fingerprint, NULL);
-}
-
-static void other_scope(struct np_record *r)
-{
-	set(&r->level->scope, "node");
-}
+static void other_size(struct np_record *r) { r->probe.message_bytes = 8; }
+static void other_work(struct np_record *r) { set(&r->fingerprint, "bb"); }
+static void no_work(struct np_record *r) { set(&r->fingerprint, NULL); }
+static void other_scope(struct np_record *r) { set(&r->level->scope, "node"); }
 
 static void other_level(struct np_record *r)
 {
@@ -199,10 +169,7 @@ static void shared(struct np_record *r)
 	r->n_neighbours = 1;
 }
 
-static void suspended(struct np_record *r)
-{
-	r->suspended = true;
-}
+static void suspended(struct np_record *r) { r->suspended = true; }
 
 static void passed_by(struct np_record *r)
 {
@@ -210,10 +177,8 @@ static void passed_by(struct np_record *r)
 	r->neighbours[0].overlap_sec = 0;
 }
 
-static void cut(struct np_record *r)
-{
-	r->state = NP_RUN_CUT;
-}
+static void cut(struct np_record *r) { r->state = NP_RUN_CUT; }
+/* clang-format on */
 
 T_TEST("runs that cannot be compared are left out")
 {
