@@ -7,6 +7,11 @@
 
 static struct some_fabric s;
 
+static inline void fresh(void)
+{
+	some_fabric(&s);
+}
+
 static inline void co_no_impact(void)
 {
 	s.a[3].impact = NULL;

@@ -1,9 +1,6 @@
 /* What each model answers where the answer can be worked out by hand. */
-#include "t.h"
 #include "np_model.h"
-#include "some_fabric.h"
-
-static struct some_fabric s;
+#include "some_prediction.h"
 
 /* p[c] is level c in all it does, so p[v] with it is on p[v]'s curve. */
 static const struct {
@@ -20,11 +17,12 @@ static const struct {
 	{ "mutual knows both halves", "mutual", 1e-6 },
 };
 
+T_FIXTURE(fresh, NULL);
+
 T_TEST("a program that is like a level is predicted exactly")
 {
 	struct np_prediction p;
 
-	some_fabric(&s);
 	T_EACH(r, exact) {
 		int ok = 1;
 
@@ -74,7 +72,6 @@ T_TEST("cross ends at the strongest level")
 {
 	struct np_prediction p;
 
-	some_fabric(&s);
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.impact[3][i].mean =
 			exp(3 * log1p(s.pairs[i * SF_LEVELS + 3].mean)) - 1;
@@ -87,7 +84,6 @@ T_TEST("zero needs no data at all")
 {
 	struct np_prediction p;
 
-	some_fabric(&s);
 	s.a[0].curve = NULL;
 	s.a[3].latency.all.n = 0;
 	T_CHECK(!some_predict(&s, "zero", 0, 3, 10, &p, NULL) &&
@@ -146,7 +142,6 @@ T_TEST("mutual reads what the co-runner suffers, twosided does not")
 {
 	struct np_prediction before, after;
 
-	some_fabric(&s);
 	T_CHECK(!some_predict(&s, "mutual", 3, 2, 0, &before, NULL));
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.curve[2][i].mean *= 4;
@@ -169,7 +164,6 @@ T_TEST("mutual averages how many times as long the victim takes")
 {
 	struct np_prediction p;
 
-	some_fabric(&s);
 	for (size_t i = 0; i < SF_LEVELS; i++) {
 		double z, ignored;
 
@@ -205,7 +199,6 @@ T_TEST("tolerance adds what the co-runner's latencies exceed idle ones by")
 	struct np_prediction p;
 	double gap;
 
-	some_fabric(&s);
 	gap = 1 + s.impact[1][3].mean;
 	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 0, &p, NULL) &&
 		t_close(p.slowdown, 1 / speed_under_p1(1, gap) - 1, 1e-9));
@@ -227,7 +220,6 @@ T_TEST("tolerance-felt adds what the level that sends least feels of it")
 	struct np_prediction p;
 	double felt, gap;
 
-	some_fabric(&s);
 	felt = s.impact[1][0].mean;
 	gap = 1 + s.impact[1][3].mean;
 	T_CHECK(!some_predict(&s, "tolerance-felt", 0, 1, 0, &p, NULL) &&
@@ -243,7 +235,6 @@ T_TEST("tolerance says why a victim has no trace")
 	struct np_err err = NP_ERR_INIT;
 	struct np_prediction p;
 
-	some_fabric(&s);
 	s.a[0].response = NULL;
 	T_CHECK(some_predict(&s, "tolerance", 0, 1, 0, &p, &err) == -ENODATA &&
 		!strcmp(err.text, "p0: no trace"));

@@ -22,11 +22,12 @@ static int predict_all(const char *model, const size_t *c, size_t n,
 	return rc;
 }
 
+T_FIXTURE(fresh, NULL);
+
 T_TEST("without co-runners there is no slowdown")
 {
 	struct np_prediction p;
 
-	some_fabric(&s);
 	for (size_t i = 0; i < np_n_models; i++)
 		T_ROW(np_models[i].name,
 		      !predict_all(np_models[i].name, NULL, 0, &p) &&
@@ -38,7 +39,6 @@ T_TEST("several co-runners do more than one")
 	const size_t one[] = { 1 }, two[] = { 1, 1 }, three[] = { 0, 1, 1 };
 	struct np_prediction p1, p2, p3;
 
-	some_fabric(&s);
 	for (size_t i = 0; i < np_n_models; i++) {
 		const char *name = np_models[i].name;
 
@@ -59,7 +59,6 @@ T_TEST("impacts add as logarithms")
 	const size_t pair[] = { 0, 0 };
 	struct np_prediction p;
 
-	some_fabric(&s);
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.impact[0][i].mean =
 			sqrt(1 + s.pairs[i * SF_LEVELS + 2].mean) - 1;
@@ -73,7 +72,6 @@ T_TEST("latencies add as excess over idle")
 	const size_t pair[] = { 0, 1 };
 	struct np_prediction p;
 
-	some_fabric(&s);
 	T_CHECK(!predict_all("average", pair, 2, &p) &&
 		t_close(p.slowdown, s.curve[2][1].mean, 1e-9));
 	s.level[2].latency.all.mean = s.level[2].latency.all.min = 5.1;
@@ -155,7 +153,6 @@ T_TEST("intervals hold the prediction and are the same again")
 {
 	struct np_prediction p, q;
 
-	some_fabric(&s);
 	T_CHECK(!predict("cross", true, 100, &p, NULL));
 	T_CHECK(!predict("cross", true, 100, &q, NULL));
 	T_CHECK(p.low == q.low && p.high == q.high);
@@ -189,7 +186,6 @@ T_TEST("an uncertain sharing coefficient widens it")
 {
 	struct np_prediction sure, unsure;
 
-	some_fabric(&s);
 	s.f.sharing[NP_SCOPE_LEAF] = (struct np_mean){ 4, 0.5, 0.001 };
 	T_CHECK(!predict("cross", true, 200, &sure, NULL));
 	s.f.sharing[NP_SCOPE_LEAF].sd = 2;
@@ -366,7 +362,6 @@ T_TEST("a matrix has holes where data is missing")
 	struct np_predictor *p;
 	int rc[4];
 
-	some_fabric(&s);
 	s.a[1].curve = NULL;
 	T_CHECK(!np_predictor_new(&s.f, np_model_find("cross", NULL), &opt, &p,
 				  NULL));
@@ -444,7 +439,6 @@ T_TEST("nor do predictions of many programs")
 	char name[SF_PROGRAMS][16];
 	struct np_predictor *p;
 
-	some_fabric(&s);
 	T_CHECK(!np_predictor_new(&s.f, np_model_find("mutual", NULL), &opt, &p,
 				  NULL));
 	for (size_t i = 0; i < 300; i++) {
@@ -542,7 +536,6 @@ T_TEST("co-runners count on the victim's rails, the worst rail at a time")
 /* The matrix and the pairs around one know rails, too. */
 T_TEST("pairs on different rails have no effect in a matrix")
 {
-	some_fabric(&s);
 	s.a[0].rails = s.a[1].rails = "a";
 	s.a[2].rails = "b";
 	matrix_is_all_pairs_of_some("cross", 0);
