@@ -12,23 +12,26 @@ struct rig {
 	struct np_neighbours b;
 };
 
-static void begin(struct rig *g)
+static struct rig g; /* of the test */
+
+static void end(void)
+{
+	np_neighbours_free(&g.b);
+	np_leaf_index_free(g.leaves);
+	np_record_free(g.r);
+	g = (struct rig){ .r = NULL };
+}
+
+static void begin(void)
 {
 	struct np_hosts nodes = { NULL, 0 };
 
-	g->leaves = NULL;
-	g->r = np_record_new();
-	T_CHECK(np_leaf_index_parse(TWO_LEAVES, &g->leaves, NULL) == 0);
+	end();
+	g.r = np_record_new();
+	T_CHECK(np_leaf_index_parse(TWO_LEAVES, &g.leaves, NULL) == 0);
 	T_CHECK(np_hosts_expand("n[0-1]", &nodes) == 0);
-	T_CHECK(np_neighbours_init(&g->b, g->leaves, &nodes, g->r, NULL) == 0);
+	T_CHECK(np_neighbours_init(&g.b, g.leaves, &nodes, g.r, NULL) == 0);
 	np_hosts_free(&nodes);
-}
-
-static void end(struct rig *g)
-{
-	np_neighbours_free(&g->b);
-	np_leaf_index_free(g->leaves);
-	np_record_free(g->r);
 }
 
 /* The last of them, as "LEAF:NODES:OVERLAP"; want "": it is none. */
@@ -46,13 +49,16 @@ static const struct {
 	{ "a job that ended before the step", "n2", -30, "" },
 };
 
+T_FIXTURE(begin, end);
+
 /* A job that shares only the switch of the second rail. */
 T_TEST("a job that shares the switch of another rail is a neighbour")
 {
 	struct np_candidate c = { 7, NP_NO_VALUE, "n5", 70 };
 	struct np_hosts nodes = { NULL, 0 };
-	struct rig g = { .r = np_record_new() };
 
+	end();
+	g.r = np_record_new();
 	T_CHECK(!np_leaf_index_parse("SwitchName=a Level=0 Nodes=n[0-3]\n"
 				     "SwitchName=b Level=0 Nodes=n[4-7]\n"
 				     "SwitchName=x Level=0 Nodes=n[0-7]\n",
@@ -65,7 +71,6 @@ T_TEST("a job that shares the switch of another rail is a neighbour")
 		!strcmp(g.r->neighbours[0].leaf, "x") &&
 		!strcmp(g.r->neighbours[0].nodes, "n5"));
 	np_hosts_free(&nodes);
-	end(&g);
 }
 
 T_TEST("who shared a leaf with the step, and for how long")
@@ -74,9 +79,8 @@ T_TEST("who shared a leaf with the step, and for how long")
 		struct np_candidate c = { 7, NP_NO_VALUE, row->nodes,
 					  row->overlap_sec };
 		char text[128] = "";
-		struct rig g;
 
-		begin(&g);
+		begin();
 		T_ROW(row->name, np_neighbours_add(&g.b, &c, NULL) == 0);
 		c.overlap_sec -= 1; /* seen again, the longest counts */
 		T_ROW(row->name, np_neighbours_add(&g.b, &c, NULL) == 0);
@@ -88,7 +92,6 @@ T_TEST("who shared a leaf with the step, and for how long")
 				 n->nodes, n->overlap_sec);
 		}
 		T_ROW(row->name, !strcmp(text, row->want));
-		end(&g);
 	}
 }
 
@@ -96,9 +99,7 @@ T_TEST("a full list ends the search, with one note")
 {
 	struct np_candidate c = { 0, NP_NO_VALUE, "n2", 70 };
 	struct np_err err = NP_ERR_INIT;
-	struct rig g;
 
-	begin(&g);
 	for (c.job_id = 1; c.job_id <= NP_RECORD_MAX_NEIGHBOURS; c.job_id++)
 		T_CHECK(np_neighbours_add(&g.b, &c, &err) == 0);
 	T_CHECK(g.r->n_notes == 0);
@@ -113,7 +114,6 @@ T_TEST("a full list ends the search, with one note")
 	c.overlap_sec = 80;
 	T_CHECK(np_neighbours_add(&g.b, &c, &err) == 0);
 	T_CHECK(g.r->neighbours[0].overlap_sec == 80);
-	end(&g);
 }
 
 static const struct {
@@ -138,13 +138,10 @@ T_TEST("nodes that cannot be distinguished are reported")
 {
 	struct np_candidate c = { 7, NP_NO_VALUE, "n[0-40000],m[0-40000]", 70 };
 	struct np_err err = NP_ERR_INIT;
-	struct rig g;
 
-	begin(&g);
 	T_CHECK(np_neighbours_add(&g.b, &c, &err) == -EINVAL);
 	T_ROW(err.text,
 	      strstr(err.text, "job 7 on n[0-40000],m[0-40000]: Invalid"));
-	end(&g);
 }
 
 /* ---- the list of all jobs ---- */
@@ -186,9 +183,7 @@ static int load_none(job_info_msg_t **out)
 T_TEST("jobs whose users wrote much take no memory from a step")
 {
 	struct np_err err = NP_ERR_INIT;
-	struct rig g;
 
-	begin(&g);
 	g.r->job_id = 1;
 	g.r->start = 1000;
 	text_bytes = 60000;
@@ -205,5 +200,4 @@ T_TEST("jobs whose users wrote much take no memory from a step")
 	T_CHECK(np_neighbours_merge_jobs(&g.b, 1100, 0, load_none, 1 << 30,
 					 &err) == -EIO &&
 		!!strstr(err.text, "did not report the jobs: "));
-	end(&g);
 }

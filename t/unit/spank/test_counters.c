@@ -5,10 +5,19 @@
 /* Of a message of the probes and its answer, as both are counted. */
 #define OWN (8 + BYTES + 2 * 132)
 
-static struct np_record *new_run(void)
-{
-	struct np_record *r = np_record_new();
+static struct np_record *r; /* of the test */
+static struct np_counters *c;
 
+static void tear_down(void)
+{
+	np_counters_free(c);
+	np_record_free(r);
+}
+
+static void set_up(void)
+{
+	r = np_record_new();
+	c = np_counters_new(r);
 	strcpy(r->app, "fft");
 	r->cluster = strdup("hpc");
 	r->job_id = 7;
@@ -17,10 +26,9 @@ static struct np_record *new_run(void)
 	r->probe.message_bytes = BYTES;
 	r->probe.period_sec = 0.1;
 	r->probe.transport = strdup("tcp/eth0");
-	return r;
 }
 
-static void handshake(struct np_counters *c, uint32_t rank)
+static void handshake(uint32_t rank)
 {
 	const struct np_report rep = {
 		.kind = NP_REPORT_HANDSHAKE,
@@ -32,8 +40,8 @@ static void handshake(struct np_counters *c, uint32_t rank)
 }
 
 /* What node rank says of a second that ends at sec. */
-static void second(struct np_counters *c, uint32_t rank, double sec,
-		   double latency_sec, double bytes_per_sec)
+static void second(uint32_t rank, double sec, double latency_sec,
+		   double bytes_per_sec)
 {
 	struct np_report rep = {
 		.kind = NP_REPORT_LATENCY,
@@ -61,17 +69,16 @@ static void second(struct np_counters *c, uint32_t rank, double sec,
 	np_counters_report(c, &rep, true, sec);
 }
 
+T_FIXTURE(set_up, tear_down);
+
 T_TEST("traffic is what devices count, less the probes' own")
 {
-	struct np_record *r = new_run();
-	struct np_counters *c = np_counters_new(r);
-
 	T_CHECK(r->traffic.n_nodes == 0 && r->traffic.node_sec == 0);
-	handshake(c, 0);
-	handshake(c, 1);
+	handshake(0);
+	handshake(1);
 	for (int i = 10; i < 20; i++) {
-		second(c, 0, i, 1e-5, 1e6);
-		second(c, 1, i + 0.3, 0, 3e6);
+		second(0, i, 1e-5, 1e6);
+		second(1, i + 0.3, 0, 3e6);
 	}
 	T_CHECK(r->traffic.n_nodes == 2);
 	T_CHECK(t_close(r->traffic.node_sec, 20, 1e-9));
@@ -87,11 +94,9 @@ T_TEST("traffic is what devices count, less the probes' own")
 	T_CHECK(t_close(r->traffic.node_sec, 20, 1e-9));
 	T_CHECK(t_close(r->traffic.bytes, 4.1e7, 1e-9));
 	T_CHECK(!np_counters_idle(c));
-	np_counters_free(c);
-	np_record_free(r);
 }
 
-static void messages(struct np_counters *c, uint64_t n)
+static void messages(uint64_t n)
 {
 	np_counters_report(c,
 			   &(struct np_report){ .kind = NP_REPORT_COST,
@@ -99,7 +104,7 @@ static void messages(struct np_counters *c, uint64_t n)
 			   true, 10);
 }
 
-static void bytes(struct np_counters *c, uint64_t n, bool alone)
+static void bytes(uint64_t n, bool alone)
 {
 	const struct np_report rep = {
 		.kind = NP_REPORT_TRANSFERRED,
@@ -112,31 +117,24 @@ static void bytes(struct np_counters *c, uint64_t n, bool alone)
 /* Bytes are reported late if a device answers late; messages are not. */
 T_TEST("each message of the probes is subtracted once")
 {
-	struct np_record *r = new_run();
-	struct np_counters *c = np_counters_new(r);
-
-	handshake(c, 0);
-	messages(c, 20);
-	messages(c, 30);
-	bytes(c, 1000000 + 50 * OWN, true);
+	handshake(0);
+	messages(20);
+	messages(30);
+	bytes(1000000 + 50 * OWN, true);
 	T_ROW("messages of two reports", r->traffic.bytes == 1e6);
-	bytes(c, 1000000, true);
+	bytes(1000000, true);
 	T_ROW("they are subtracted once", r->traffic.bytes == 2e6);
-	messages(c, 40);
-	bytes(c, 5000000, false);
-	messages(c, 10);
-	bytes(c, 1000000 + 10 * OWN, true);
+	messages(40);
+	bytes(5000000, false);
+	messages(10);
+	bytes(1000000 + 10 * OWN, true);
 	T_ROW("those under a level do not count", r->traffic.bytes == 3e6);
-	np_counters_free(c);
-	np_record_free(r);
 }
 
 /* Probes of two rails of a node: each counts its own adapter. */
 T_TEST("bytes of each rail are counted for its leaf switch")
 {
 	static const char *const leaf[] = { "leaf0", "leaf0r1" };
-	struct np_record *r = new_run();
-	struct np_counters *c = np_counters_new(r);
 
 	np_record_leaf(r, "plain");
 	for (uint32_t i = 0; i < 2; i++) {
@@ -162,16 +160,12 @@ T_TEST("bytes of each rail are counted for its leaf switch")
 	T_CHECK(r->leaves[2].traffic->n_nodes == 1 &&
 		r->leaves[2].traffic->bytes == 1e7);
 	T_CHECK(r->traffic.n_nodes == 1 && r->traffic.node_sec == 4);
-	np_counters_free(c);
-	np_record_free(r);
 }
 
 T_TEST("the link is that of the slowest device")
 {
 	static const uint64_t link[] = { 0, 1250000000, 125000000, 0,
 					 1250000000 };
-	struct np_record *r = new_run();
-	struct np_counters *c = np_counters_new(r);
 
 	for (uint32_t i = 0; i < NP_ARRAY_SIZE(link); i++) {
 		const struct np_report rep = {
@@ -183,8 +177,6 @@ T_TEST("the link is that of the slowest device")
 		np_counters_report(c, &rep, true, 1);
 	}
 	T_CHECK(r->traffic.link == 125e6);
-	np_counters_free(c);
-	np_record_free(r);
 }
 
 /* A program of 20 s on two nodes that begins to send after some of them. */
@@ -204,18 +196,19 @@ static const struct {
 T_TEST("probes of quiet moments are those of the idle network")
 {
 	T_EACH(row, rows) {
-		struct np_record *r = new_run(), *idle;
-		struct np_counters *c = np_counters_new(r);
+		struct np_record *idle;
 		uint64_t n = 0;
 
-		handshake(c, 0);
-		handshake(c, 1);
+		tear_down();
+		set_up();
+		handshake(0);
+		handshake(1);
 		for (int s = 1; s <= 20; s++) {
 			bool quiet = s <= row->quiet_sec;
 
-			second(c, 0, 10 + s, quiet ? 1e-5 : 1e-3,
+			second(0, 10 + s, quiet ? 1e-5 : 1e-3,
 			       quiet ? row->rate[0] : 1e6);
-			second(c, 1, 10.4 + s, 0, quiet ? row->rate[1] : 1e6);
+			second(1, 10.4 + s, 0, quiet ? row->rate[1] : 1e6);
 		}
 		idle = np_counters_idle(c);
 		if (idle)
@@ -231,22 +224,18 @@ T_TEST("probes of quiet moments are those of the idle network")
 				idle->probe.period_sec == 0.1 &&
 				!strcmp(idle->leaves[0].name, "leaf0")));
 		np_record_free(idle);
-		np_counters_free(c);
-		np_record_free(r);
 	}
 }
 
 /* Without counters nothing is known to be quiet. */
 T_TEST("without counters nothing is quiet")
 {
-	struct np_record *r = new_run();
-	struct np_counters *c = np_counters_new(r);
 	struct np_report rep = {
 		.kind = NP_REPORT_LATENCY,
 		.window = { .n_bins = 1, .bins = { { 50, 10 } } },
 	};
 
-	handshake(c, 0);
+	handshake(0);
 	for (int i = 0; i < 10; i++)
 		np_moments_add(&rep.window.sec, 1e-5);
 	for (int s = 1; s < 600; s++)
@@ -254,6 +243,4 @@ T_TEST("without counters nothing is quiet")
 	T_CHECK(!np_counters_idle(c) && r->traffic.n_nodes == 0);
 	rep.rank = UINT32_MAX; /* of nobody there can be */
 	np_counters_report(c, &rep, true, 600);
-	np_counters_free(c);
-	np_record_free(r);
 }
