@@ -465,7 +465,7 @@ static void publish_idle(const struct fabric_work *work,
 	if (!record)
 		return;
 	record->uid = geteuid();
-	if (np_store_publish(work->store, record, &err))
+	if (np_store_save(work->store, NP_STORE_PUBLISHED, record, &err))
 		fprintf(stderr,
 			"netprof: the idle latencies could not be published as "
 			"a profile: %s\n",

@@ -56,7 +56,8 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 	for (size_t i = runs->n; i-- > 0;) {
 		strcpy(runs->run[i]->app, public_name);
 		np_record_make_public(runs->run[i], geteuid());
-		if (np_store_publish(store->store, runs->run[i], &err))
+		if (np_store_save(store->store, NP_STORE_PUBLISHED,
+				  runs->run[i], &err))
 			return cli_fail("%s", err.text);
 	}
 	printf("published %zu run%s of %s (%s) as %s\n", runs->n,

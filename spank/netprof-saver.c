@@ -149,7 +149,7 @@ static int save_once(char *const field[], const struct np_record *record,
 	int rc = open_store(field, &store, err);
 
 	if (!rc && is_wanted(store, record))
-		rc = np_store_save(store, record, err);
+		rc = np_store_save(store, NP_STORE_USER, record, err);
 	np_store_close(store);
 	return rc;
 }

@@ -223,7 +223,7 @@ int np_select_level(struct np_store *store, struct np_record *record,
 	if (!rc)
 		rc = record_selection(record, &selection, scope, nodes, err);
 	if (!rc)
-		rc = np_store_save(store, record, err);
+		rc = np_store_save(store, NP_STORE_USER, record, err);
 	unlock(&selection);
 	if (!rc && !(*text = np_selection_print(&selection)))
 		rc = np_errf(err, -ENOMEM, "out of memory");

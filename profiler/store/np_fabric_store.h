@@ -63,8 +63,8 @@ uint64_t np_fabric_store_state(struct np_store *store);
 /*
  * Write json_text as the calibration of cluster (NULL or "": "cluster") at
  * date, after np_calibration_parse() accepted it; completely or not at all,
- * mode 0644. One of the same second is replaced. For administrators, like
- * np_store_publish(). Returns 0 or -errno with err.
+ * mode 0644. One of the same second is replaced. For administrators. Returns 0
+ * or -errno with err.
  */
 int np_fabric_store_save(struct np_store *store, const char *cluster,
 			 double date, const char *json_text,

@@ -1167,13 +1167,6 @@ static int load_run(struct load *load, const char *name, struct np_record **out)
 	return 0;
 }
 
-/* Has as much been read as one call may read? */
-static bool is_limit_reached(const struct load *load)
-{
-	return load->leaves >= NP_STORE_MAX_LEAVES ||
-	       load->bytes >= NP_STORE_MAX_READ;
-}
-
 /* Read runs, newest first, until enough are read or too many are bad. */
 static int load_runs(struct load *load, char **names, size_t n,
 		     struct np_runs *runs)
@@ -1182,7 +1175,9 @@ static int load_runs(struct load *load, char **names, size_t n,
 		struct np_record *record = NULL;
 		int rc;
 
-		if (runs->n == NP_CONF_MAX_RUNS || is_limit_reached(load)) {
+		if (runs->n == NP_CONF_MAX_RUNS ||
+		    load->leaves >= NP_STORE_MAX_LEAVES ||
+		    load->bytes >= NP_STORE_MAX_READ) {
 			np_reader_skip(&load->from,
 				       "%s: %zu older %s not read, beyond the "
 				       "newest %zu",
@@ -1337,9 +1332,8 @@ static int write_run(const struct np_store *store, const struct np_dir *dir,
 	return 0;
 }
 
-/* Write a record, of the calling user or published. */
-static int save(struct np_store *store, enum np_store_owner owner,
-		const struct np_record *record, struct np_err *err)
+int np_store_save(struct np_store *store, enum np_store_owner owner,
+		  const struct np_record *record, struct np_err *err)
 {
 	char name[NAME_MAX + 1], *text = NULL;
 	struct np_dir dir;
@@ -1361,18 +1355,6 @@ static int save(struct np_store *store, enum np_store_owner owner,
 	}
 	free(text);
 	return rc;
-}
-
-int np_store_save(struct np_store *store, const struct np_record *record,
-		  struct np_err *err)
-{
-	return save(store, NP_STORE_USER, record, err);
-}
-
-int np_store_publish(struct np_store *store, const struct np_record *record,
-		     struct np_err *err)
-{
-	return save(store, NP_STORE_PUBLISHED, record, err);
 }
 
 /* Remove one file; a missing one is fine. */

@@ -49,24 +49,20 @@ const char *np_store_dir(const struct np_store *store);
 /* How many runs of an application stay after a save: 1 .. NP_CONF_MAX_RUNS. */
 void np_store_set_max_runs(struct np_store *store, uint32_t max_runs);
 
-/*
- * Write a record into the calling user's directory, replacing an earlier
- * version of the same run: temporary file, fsync, rename, fsync of the
- * directory, so that a reader sees the old file or the new one and never a
- * part. A new run removes the oldest ones, under a lock on the application's
- * directory; if the lock cannot be had within 2 store, its holder does the
- * removing. Returns 0 or -errno (-ENOSPC, -EROFS, -EACCES, -EDQUOT, ...) with
- * err.
- */
-int np_store_save(struct np_store *store, const struct np_record *record,
-		  struct np_err *err);
-
-/* The same in published/; for administrators. */
-int np_store_publish(struct np_store *store, const struct np_record *record,
-		     struct np_err *err);
-
 /* Whose profiles: one user's, or the published ones. */
 enum np_store_owner { NP_STORE_USER, NP_STORE_PUBLISHED };
+
+/*
+ * Write a record into the calling user's directory, or for administrators into
+ * published/, replacing an earlier version of the same run: temporary file,
+ * fsync, rename, fsync of the directory, so that a reader sees the old file or
+ * the new one and never a part. A new run removes the oldest ones, under a lock
+ * on the application's directory; if the lock cannot be had within 2 s, its
+ * holder does the removing. Returns 0 or -errno (-ENOSPC, -EROFS, -EACCES, -EDQUOT, ...) with
+ * err.
+ */
+int np_store_save(struct np_store *store, enum np_store_owner owner,
+		  const struct np_record *record, struct np_err *err);
 
 /*
  * Remove n runs of an application, of the calling user or published. With run

@@ -88,7 +88,7 @@ static void save_run(struct cli_store *store, const char *app, uint32_t job_id)
 	strcpy(run->app, app);
 	run->uid = geteuid();
 	run->job_id = job_id;
-	T_CHECK(!np_store_save(store->store, run, NULL));
+	T_CHECK(!np_store_save(store->store, NP_STORE_USER, run, NULL));
 	np_record_free(run);
 }
 

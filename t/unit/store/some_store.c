@@ -51,7 +51,7 @@ int t_store_save(struct np_store *s, uint32_t job_id, double start)
 {
 	struct np_record *r = t_store_run(job_id, start);
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_store_save(s, r, &err);
+	int rc = np_store_save(s, NP_STORE_USER, r, &err);
 
 	T_ROW("a failure comes with a line", !rc == !err.text[0]);
 	np_record_free(r);

@@ -78,18 +78,18 @@ static int full_disk(struct np_store *s)
 	struct np_err err = NP_ERR_INIT;
 	uint32_t job;
 
-	CHILD(10, !np_store_save(s, r, NULL));
+	CHILD(10, !np_store_save(s, NP_STORE_USER, r, NULL));
 	fill();
-	CHILD(11, np_store_save(s, other, &err) == -ENOSPC);
+	CHILD(11, np_store_save(s, NP_STORE_USER, other, &err) == -ENOSPC);
 	CHILD(12,
 	      strstr(err.text, "cannot write ") &&
 		      strstr(err.text, "-2.0.json: No space left on device"));
 	r->state = NP_RUN_COMPLETE;
-	CHILD(13, np_store_save(s, r, &err) == -ENOSPC);
+	CHILD(13, np_store_save(s, NP_STORE_USER, r, &err) == -ENOSPC);
 	CHILD(14, n_runs(s, &job) == 1 && job == 1);
 	CHILD(15, n_tmp_files() == 0);
 	strcpy(other->app, "other");
-	CHILD(16, np_store_save(s, other, &err) == -ENOSPC);
+	CHILD(16, np_store_save(s, NP_STORE_USER, other, &err) == -ENOSPC);
 	return 0;
 }
 
@@ -100,14 +100,14 @@ static int read_only_disk(struct np_store *s)
 	uint32_t job;
 
 	CHILD(20, !mount("none", dir, NULL, MS_REMOUNT | MS_RDONLY, NULL));
-	CHILD(21, np_store_save(s, r, &err) == -EROFS);
+	CHILD(21, np_store_save(s, NP_STORE_USER, r, &err) == -EROFS);
 	CHILD(22, strstr(err.text, "Read-only file system"));
 	CHILD(23, n_runs(s, &job) == 1 && job == 1);
 	strcpy(r->app, "other");
-	CHILD(24, np_store_save(s, r, &err) == -EROFS);
+	CHILD(24, np_store_save(s, NP_STORE_USER, r, &err) == -EROFS);
 	CHILD(25, strstr(err.text, "/other") &&
 			  strstr(err.text, "Read-only file system"));
-	CHILD(26, np_store_publish(s, r, &err) == -EROFS);
+	CHILD(26, np_store_save(s, NP_STORE_PUBLISHED, r, &err) == -EROFS);
 	return 0;
 }
 
@@ -135,7 +135,7 @@ static int as_nobody(void)
 
 	CHILD(2, geteuid() || (!setgid(12345) && !setuid(12345)));
 	CHILD(3, !np_store_open(dir, &s, NULL));
-	CHILD(4, np_store_save(s, run_of(1), &err) == -EACCES);
+	CHILD(4, np_store_save(s, NP_STORE_USER, run_of(1), &err) == -EACCES);
 	CHILD(5, strstr(err.text, "users: Permission denied"));
 	return 0;
 }
@@ -188,7 +188,7 @@ static void write_for_ever(struct np_store *s, uint32_t i, int fd)
 		};
 
 		r->end = BEGAN + i;
-		if (np_store_save(s, r, NULL) ||
+		if (np_store_save(s, NP_STORE_USER, r, NULL) ||
 		    np_state_save(dir, &state, 0644, NULL) ||
 		    np_accounting_append(dir, day, &e, 0644, NULL) ||
 		    write(fd, &i, sizeof(i)) != sizeof(i))

@@ -182,7 +182,7 @@ T_TEST("many leaves are bounded")
 
 		for (int i = 0; i < 2500; i++)
 			np_record_leaf(r, t_text("l%d", i));
-		T_CHECK(np_store_save(t_store, r, NULL) == 0);
+		T_CHECK(np_store_save(t_store, NP_STORE_USER, r, NULL) == 0);
 		np_record_free(r);
 	}
 	runs = t_store_load(t_store, &rc);

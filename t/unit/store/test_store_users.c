@@ -171,7 +171,7 @@ static int alice_saves(void)
 	CHILD(1, !become(ALICE));
 	CHILD(2, !np_store_open(t_store_dir, &s, NULL));
 	r->uid = ALICE;
-	CHILD(3, !np_store_save(s, r, NULL));
+	CHILD(3, !np_store_save(s, NP_STORE_USER, r, NULL));
 	np_store_close(s);
 	return 0;
 }

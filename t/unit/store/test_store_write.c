@@ -35,10 +35,10 @@ T_TEST("a run replaces its earlier version")
 	struct np_runs runs;
 	int rc;
 
-	T_CHECK(np_store_save(t_store, r, NULL) == 0);
+	T_CHECK(np_store_save(t_store, NP_STORE_USER, r, NULL) == 0);
 	r->end += 5;
 	r->state = NP_RUN_COMPLETE;
-	T_CHECK(np_store_save(t_store, r, NULL) == 0);
+	T_CHECK(np_store_save(t_store, NP_STORE_USER, r, NULL) == 0);
 	runs = t_store_load(t_store, &rc);
 	T_CHECK(runs.n == 1 && runs.run[0]->state == NP_RUN_COMPLETE &&
 		runs.run[0]->end == r->end);
@@ -124,13 +124,13 @@ static int save_as_other(void *dir)
 	CHILD(1, !setgroups(0, NULL) && !setgid(12345) && !setuid(12345));
 	CHILD(2, !np_store_open(dir, &s, NULL));
 	r->uid = 12345;
-	CHILD(3, !np_store_save(s, r, NULL));
+	CHILD(3, !np_store_save(s, NP_STORE_USER, r, NULL));
 	CHILD(4, !np_store_load(s, NP_STORE_USER, 12345, "lmp", NULL, NULL,
 				&runs, NULL));
 	CHILD(5, runs.n == 1);
 	CHILD(6, np_store_load(s, NP_STORE_USER, 0, "lmp", NULL, NULL, &runs,
 			       NULL) == -EACCES);
-	CHILD(7, np_store_publish(s, r, NULL) == -EACCES);
+	CHILD(7, np_store_save(s, NP_STORE_PUBLISHED, r, NULL) == -EACCES);
 	return 0;
 }
 
@@ -174,9 +174,9 @@ static int write_some(void *arg)
 		struct np_record *r =
 			t_store_run(me * RUNS_EACH + i, 1.7e9 + i);
 
-		CHILD(2, !np_store_save(s, r, NULL));
+		CHILD(2, !np_store_save(s, NP_STORE_USER, r, NULL));
 		r->state = NP_RUN_COMPLETE;
-		CHILD(3, !np_store_save(s, r, NULL));
+		CHILD(3, !np_store_save(s, NP_STORE_USER, r, NULL));
 		np_record_free(r);
 	}
 	np_store_close(s);
@@ -227,7 +227,7 @@ static int write_forever(void)
 	for (;;) {
 		t_add_latency(&r->leaves[0], &g, 50, 1e-5, 500);
 		r->probe.messages = r->leaves[0].latency.n;
-		CHILD(2, !np_store_save(s, r, NULL));
+		CHILD(2, !np_store_save(s, NP_STORE_USER, r, NULL));
 	}
 }
 
@@ -338,7 +338,7 @@ T_TEST("published profiles are readable, and trusted only from root")
 	struct stat st;
 
 	r->uid = 4242; /* whose run it was stays visible */
-	T_CHECK(np_store_publish(t_store, r, NULL) == 0);
+	T_CHECK(np_store_save(t_store, NP_STORE_PUBLISHED, r, NULL) == 0);
 	T_CHECK(np_store_load(t_store, NP_STORE_PUBLISHED, 0, "lmp", NULL, NULL,
 			      &runs, NULL) == 0);
 	T_CHECK(runs.n == 1 && runs.run[0]->uid == 4242);
@@ -354,7 +354,8 @@ T_TEST("published profiles are readable, and trusted only from root")
 		T_CHECK(np_store_load(t_store, NP_STORE_PUBLISHED, 0, "lmp",
 				      NULL, NULL, &runs, &err) == -EACCES);
 		T_CHECK(!!strstr(err.text, "not trusted"));
-		T_CHECK(np_store_publish(t_store, r, NULL) == -EACCES);
+		T_CHECK(np_store_save(t_store, NP_STORE_PUBLISHED, r, NULL) ==
+			-EACCES);
 	}
 	np_record_free(r);
 }
@@ -365,10 +366,10 @@ T_TEST("a record that nobody could read is not written")
 	struct np_err err = NP_ERR_INIT;
 
 	r->alone_sec = -1;
-	T_CHECK(np_store_save(t_store, r, &err) == -EINVAL);
+	T_CHECK(np_store_save(t_store, NP_STORE_USER, r, &err) == -EINVAL);
 	T_CHECK(!!strstr(err.text, "alone_sec: got -1"));
 	strcpy(r->app, "../x");
-	T_CHECK(np_store_save(t_store, r, &err) == -EINVAL);
+	T_CHECK(np_store_save(t_store, NP_STORE_USER, r, &err) == -EINVAL);
 	T_CHECK(t_count_files(t_store_dir, "*") == 0);
 	np_record_free(r);
 }
