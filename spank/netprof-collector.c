@@ -75,11 +75,6 @@ struct saver {
 	char *text; /* fields of that reply; NULL: none yet */
 };
 
-#define SAVER_INIT \
-	{ \
-		.fd = -1, .selection = NP_SELECTION_INIT \
-	}
-
 struct collector {
 	struct np_launch_request request;
 	struct np_conf conf;
@@ -398,12 +393,10 @@ static int saver_wait(struct saver *saver, int timeout_ms, struct np_err *err)
 /* Return the date until which the step is known to have run. */
 static double observed_until(const struct collector *collector)
 {
+	double end_sec = collector->agents.reports.program_end_sec;
 	double now = np_date_sec();
 
-	return isnan(collector->agents.reports.program_end_sec) ?
-		       now :
-		       now - (np_mono_sec() -
-			      collector->agents.reports.program_end_sec);
+	return isnan(end_sec) ? now : now - (np_mono_sec() - end_sec);
 }
 
 /* Send the record to the saver; the reply is read later. */
@@ -425,12 +418,13 @@ static int save(struct collector *collector)
 /* Log if the store refuses records or is silent. */
 static void check_saver(struct collector *collector)
 {
+	const struct saver *saver = &collector->saver;
+	bool answered = saver->reply_seq == saver->request_seq;
 	char why[PATH_MAX + 64];
 
-	if (collector->saver.reply_seq == collector->saver.request_seq &&
-	    collector->saver.result) {
-		log_once(collector, "is not saved", collector->saver.cause);
-	} else if (collector->saver.reply_seq != collector->saver.request_seq &&
+	if (answered && saver->result) {
+		log_once(collector, "is not saved", saver->cause);
+	} else if (!answered &&
 		   np_mono_sec() - collector->unanswered_sec > SILENT_SEC) {
 		snprintf(why, sizeof(why), "%s has not answered for %.0f s",
 			 collector->conf.store, SILENT_SEC);
@@ -457,13 +451,6 @@ static void save_at_last(struct collector *collector)
 
 /* ---- srun ---- */
 
-/* srun starts the program. */
-static void on_program_start(struct collector *collector)
-{
-	collector->agents.reports.program_start_sec = np_mono_sec();
-	collector->record->alone_sec = np_date_sec() - collector->record->start;
-}
-
 /* The program has ended, or what started it. */
 static void on_program_end(struct collector *collector)
 {
@@ -485,8 +472,10 @@ static void set_exit_code(struct collector *collector, long code)
 
 static void on_srun_line(struct collector *collector, char *line)
 {
-	if (!strcmp(line, "start")) {
-		on_program_start(collector);
+	if (!strcmp(line, "start")) { /* srun starts the program */
+		collector->agents.reports.program_start_sec = np_mono_sec();
+		collector->record->alone_sec =
+			np_date_sec() - collector->record->start;
 	} else if (!strncmp(line, "exit ", 5)) {
 		set_exit_code(collector, strtol(line + 5, NULL, 10));
 		on_program_end(collector);
@@ -602,13 +591,15 @@ static bool is_too_short(struct collector *collector)
 /* Prepare measurement intervals within the run. */
 static void begin_schedule(struct collector *collector)
 {
-	collector->agents.reports.intervals = np_intervals_new(
-		collector->record, &collector->saver.selection.earlier);
-	collector->record->intervals_scope =
+	struct np_reports *reports = &collector->agents.reports;
+	struct np_record *record = collector->record;
+
+	reports->intervals =
+		np_intervals_new(record, &collector->saver.selection.earlier);
+	record->intervals_scope =
 		strdup(np_step_nodes_scope(&collector->nodes));
-	if (!collector->agents.reports.intervals ||
-	    !collector->record->intervals_scope)
-		np_record_note(collector->record,
+	if (!reports->intervals || !record->intervals_scope)
+		np_record_note(record,
 			       "no measurement intervals: out of memory");
 }
 
@@ -773,17 +764,15 @@ static void tick(struct collector *collector)
 
 static double next_wake_sec(const struct collector *collector)
 {
+	const struct np_agents *agents = &collector->agents;
+	const struct np_intervals *intervals = agents->reports.intervals;
 	double next =
 		fmin(collector->next_save_sec, collector->next_neighbours_sec);
 
-	if (!collector->agents.probes_dispatched ||
-	    collector->agents.next_level || srun_waits(collector))
+	if (!agents->probes_dispatched || agents->next_level ||
+	    srun_waits(collector))
 		return np_mono_sec() + TICK_SEC;
-	return collector->agents.reports.intervals ?
-		       fmin(next,
-			    np_intervals_due_sec(
-				    collector->agents.reports.intervals)) :
-		       next;
+	return intervals ? fmin(next, np_intervals_due_sec(intervals)) : next;
 }
 
 static bool memory_is_short(struct collector *collector)
@@ -916,9 +905,7 @@ static int prepare(struct collector *collector, int argc, char **argv,
 	collector->agents.nodes = &collector->nodes;
 	collector->agents.reports.conf = &collector->conf;
 	collector->agents.reports.record = collector->record;
-	return collector->record ? np_agents_init(&collector->agents,
-						  NP_COLLECTOR_LISTEN_FD) :
-				   -ENOMEM;
+	return collector->record ? np_agents_init(&collector->agents) : -ENOMEM;
 }
 
 static void catch_signals(void)
@@ -947,7 +934,7 @@ static int skip_step(struct collector *collector)
 int main(int argc, char **argv)
 {
 	static struct collector collector = {
-		.saver = SAVER_INIT,
+		.saver.fd = -1,
 		.script = NP_SCRIPT_INIT,
 	};
 	struct np_err err = NP_ERR_INIT;

@@ -846,10 +846,11 @@ size_t np_select_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
 /* The end of the step is noticed up to this much after that of its probes. */
 #define LOST_SEC 3.0
 
-int np_agents_init(struct np_agents *agents, int listen_fd)
+int np_agents_init(struct np_agents *agents)
 {
 	agents->first_loss_sec = NAN;
-	agents->registry = np_registry_new(listen_fd, &agents->rendezvous);
+	agents->registry =
+		np_registry_new(NP_COLLECTOR_LISTEN_FD, &agents->rendezvous);
 	return agents->registry ? np_reports_init(&agents->reports) : -ENOMEM;
 }
 

@@ -84,10 +84,10 @@ struct np_agents {
 };
 
 /*
- * Take over listen_fd. request, nodes, rendezvous, after_sec and the inputs of
- * reports must be set. Returns 0 or -ENOMEM.
+ * Take over NP_COLLECTOR_LISTEN_FD. request, nodes, rendezvous, after_sec and
+ * the inputs of reports must be set. Returns 0 or -ENOMEM.
  */
-int np_agents_init(struct np_agents *agents, int listen_fd);
+int np_agents_init(struct np_agents *agents);
 
 /*
  * Once *nodes is known: start an agent on this host, if mpirun runs ranks here,

@@ -35,25 +35,6 @@ static int lock_app(struct np_store *store, const char *app)
 	return fd;
 }
 
-static void unlock(struct np_selection *selection)
-{
-	if (selection->lock >= 0)
-		close(selection->lock);
-	selection->lock = -1;
-}
-
-/*
- * Load the calibration of a fabric, at this scope or else at any. Returns
- * whether there is one.
- */
-static bool load_fabric(struct np_store *store, const char *cluster,
-			const char *scope, struct np_calibration *calibration)
-{
-	return !np_fabric_store_load(store, cluster, scope, calibration,
-				     NULL) ||
-	       !np_fabric_store_load(store, cluster, NULL, calibration, NULL);
-}
-
 /*
  * Find out whether no interval so far was of use, so that whole runs are
  * needed. Returns 0 or -ENOMEM.
@@ -161,10 +142,7 @@ static int select_level(const struct np_runs *runs,
 	return 0;
 }
 
-/*
- * Choose a level, holding a lock of the application until unlock(), so that
- * runs which start together choose differently. *out is empty on error.
- */
+/* Select a level. *out, which is empty before, remains so on error. */
 static int select_for_run(struct np_store *store,
 			  const struct np_record *record, const char *scope,
 			  double share, double now, struct np_selection *out,
@@ -181,12 +159,15 @@ static int select_for_run(struct np_store *store,
 	struct np_runs runs = { .n = 0 };
 	int rc;
 
-	*out = (struct np_selection){ .lock = lock_app(store, record->app) };
 	rc = np_store_load(store, NP_STORE_USER, geteuid(), record->app, NULL,
 			   NULL, &runs, err);
 	if (rc && rc != -ENOENT)
 		return rc;
-	if (load_fabric(store, record->cluster, scope, &calibration))
+	/* At this scope, or else at any. */
+	if (!np_fabric_store_load(store, record->cluster, scope, &calibration,
+				  NULL) ||
+	    !np_fabric_store_load(store, record->cluster, NULL, &calibration,
+				  NULL))
 		opt.calibration = &calibration;
 	np_curve_levels_make(opt.calibration, &levels);
 	rc = select_level(&runs, &opt, share, &levels, out, err);
@@ -216,7 +197,12 @@ int np_select_level(struct np_store *store, struct np_record *record,
 		    const char *scope, const char *nodes, double share,
 		    double now, char **text, struct np_err *err)
 {
-	struct np_selection selection = NP_SELECTION_INIT;
+	struct np_selection selection = { .level = "" };
+	/*
+	 * Held until the selection is saved, so that runs which start together
+	 * select different levels.
+	 */
+	int lock = lock_app(store, record->app);
 	int rc = select_for_run(store, record, scope, share, now, &selection,
 				err);
 
@@ -224,7 +210,8 @@ int np_select_level(struct np_store *store, struct np_record *record,
 		rc = record_selection(record, &selection, scope, nodes, err);
 	if (!rc)
 		rc = np_store_save(store, NP_STORE_USER, record, err);
-	unlock(&selection);
+	if (lock >= 0)
+		close(lock);
 	if (!rc && !(*text = np_selection_print(&selection)))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	np_earlier_intervals_free(&selection.earlier);
@@ -313,7 +300,7 @@ static int parse_intervals(const char **text, size_t n,
 
 int np_selection_parse(const char *text, struct np_selection *out)
 {
-	struct np_selection selection = NP_SELECTION_INIT;
+	struct np_selection selection = { .level = "" };
 	size_t n_levels, n_intervals;
 	struct np_level level;
 	int complete, rc = 0;

@@ -39,13 +39,7 @@ struct np_selection {
 	 * np_earlier_intervals_free().
 	 */
 	struct np_earlier_intervals earlier;
-	int lock; /* held until the selection is in the store; -1: none */
 };
-
-#define NP_SELECTION_INIT \
-	{ \
-		.lock = -1 \
-	}
 
 /*
  * Select a level for the run of r, note it in r, and save r in the store. A
@@ -63,8 +57,8 @@ int np_select_level(struct np_store *store, struct np_record *record,
 		    double now, char **text, struct np_err *err);
 
 /*
- * The selection from its text; *out has no lock. Returns 0, -EINVAL
- * (malformed) or -ENOMEM, and *out is NP_SELECTION_INIT then. Pure.
+ * The selection from its text. Returns 0, -EINVAL (malformed) or -ENOMEM, and
+ * *out is empty then. Pure.
  */
 int np_selection_parse(const char *text, struct np_selection *out);
 

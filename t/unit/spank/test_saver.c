@@ -258,7 +258,6 @@ T_TEST("what was chosen arrives")
 		{ 2, 1, 0.125, 0, 17 },
 	};
 	struct np_selection in = { .level = "c3",
-				   .lock = -1,
 				   .earlier = {
 					   .name = { "c3", "P4:M10:B250us" },
 					   .alone_known = { true, false },
@@ -267,12 +266,12 @@ T_TEST("what was chosen arrives")
 					   .n_intervals = 2,
 					   .share = 0.2,
 				   } };
-	struct np_selection none = NP_SELECTION_INIT, out;
+	struct np_selection none = { .level = "" }, out;
 	char *text = np_selection_print(&in);
 
 	T_CHECK(!np_selection_parse(text, &out) && !strcmp(out.level, "c3"));
 	T_CHECK(out.earlier.n_levels == 2 && out.earlier.n_intervals == 2 &&
-		out.lock == -1 && !out.complete && out.earlier.share == 0.2);
+		!out.complete && out.earlier.share == 0.2);
 	T_CHECK(!strcmp(out.earlier.name[1], in.earlier.name[1]) &&
 		out.earlier.alone_known[0] && !out.earlier.alone_known[1]);
 	T_CHECK(out.earlier.interval[0].level == NP_INTERVAL_NO_LEVEL &&
