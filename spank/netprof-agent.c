@@ -457,45 +457,33 @@ static bool parse_options(struct agent *agent, int argc, char **argv)
 		{ "again", no_argument, NULL, 'g' },
 		{ NULL },
 	};
-	pid_t task = 0, parent = 0;
+	/* By the letter of the option. */
+	const char *value['z'] = {
+		['h'] = getenv("SLURM_SRUN_COMM_HOST"),
+		['n'] = "0",
+		['k'] = "probe",
+		['a'] = "0",
+		['t'] = "0",
+		['q'] = "0",
+	};
 	int opt;
 
-	*agent = (struct agent){ .self = argv[0],
-				 .host = getenv("SLURM_SRUN_COMM_HOST"),
-				 .kind = "probe",
-				 .node = "0",
-				 .fd = -1 };
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0)
-		switch (opt) {
-		case 'h':
-			agent->host = optarg;
-			break;
-		case 'p':
-			agent->port = optarg;
-			break;
-		case 'n':
-			agent->node = optarg;
-			break;
-		case 'k':
-			agent->kind = optarg;
-			break;
-		case 'g':
-			agent->again = true;
-			break;
-		case 'a':
-			agent->after_sec = strtod(optarg, NULL);
-			break;
-		case 't':
-			task = (pid_t)strtol(optarg, NULL, 10);
-			break;
-		case 'q':
-			parent = (pid_t)strtol(optarg, NULL, 10);
-			break;
-		default:
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+		if (opt == '?')
 			return false;
-		}
-	np_watch_start(&agent->watch, task, parent);
+		value[opt] = optarg ? optarg : "";
+	}
+	*agent = (struct agent){ .self = argv[0],
+				 .host = value['h'],
+				 .port = value['p'],
+				 .kind = value['k'],
+				 .node = value['n'],
+				 .after_sec = strtod(value['a'], NULL),
+				 .again = value['g'],
+				 .fd = -1 };
+	np_watch_start(&agent->watch, (pid_t)strtol(value['t'], NULL, 10),
+		       (pid_t)strtol(value['q'], NULL, 10));
 	return agent->host && agent->port && read_cookies(agent);
 }
 

@@ -66,22 +66,18 @@ static enum wrapper classify_executable(const char *exe)
 /* Find the program that a command line runs. Returns NULL if it is unknown. */
 static const char *find_program(int argc, char **argv)
 {
-	if (argc < 1)
-		return NULL;
-	switch (classify_executable(argv[0])) {
-	case PROGRAM:
+	enum wrapper kind = argc < 1 ? LAUNCHER : classify_executable(argv[0]);
+
+	if (kind == PROGRAM)
 		return argv[0];
-	case INTERPRETER:
-		/*
-		 * It is unknown which options take arguments, so the script can
-		 * only be identified if it is the first argument.
-		 */
-		if (argc > 1 && argv[1][0] != '-' && !strchr(argv[1], '='))
-			return argv[1];
-		return NULL;
-	default:
-		return NULL;
-	}
+	/*
+	 * It is unknown which options take arguments, so a script can only be
+	 * identified if it is the first argument.
+	 */
+	return kind == INTERPRETER && argc > 1 && argv[1][0] != '-' &&
+			       !strchr(argv[1], '=') ?
+		       argv[1] :
+		       NULL;
 }
 
 int np_launch_app_name(const struct np_step_context *context,

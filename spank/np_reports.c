@@ -785,14 +785,6 @@ static void judge_windows(struct np_counters *counters, double now_sec)
 	}
 }
 
-/* Keep a window until the counters of its time have arrived. */
-static void keep_unjudged(struct np_counters *counters,
-			  const struct np_report *report, double now_sec)
-{
-	counters->unjudged[counters->n_windows++ % MAX_UNJUDGED] =
-		(struct unjudged_window){ now_sec, *report };
-}
-
 void np_counters_report(struct np_counters *counters,
 			const struct np_report *report, bool alone,
 			double now_sec)
@@ -822,8 +814,9 @@ void np_counters_report(struct np_counters *counters,
 			add_nic(counters, report);
 		break;
 	case NP_REPORT_LATENCY:
-		if (alone)
-			keep_unjudged(counters, report, now_sec);
+		if (alone) /* until the counters of its time have arrived */
+			counters->unjudged[counters->n_windows++ % MAX_UNJUDGED] =
+				(struct unjudged_window){ now_sec, *report };
 		break;
 	default:
 		break;
