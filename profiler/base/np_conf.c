@@ -739,7 +739,10 @@ static const struct key keys[] = {
 	{ { name, NP_OPTION_##kind, AT(field), min, max }, expected }
 #define SET(name, set, field, expected) \
 	{ { name, NP_OPTION_TAKE, AT(field), .take = set }, expected }
-#define ADD(name, add) { { name, NP_OPTION_TAKE, AT(place), .take = add } }
+#define ADD(name, field, add) \
+	{ { name, NP_OPTION_TAKE, AT(field), .take = add } }
+#define PATH(name, field) \
+	SET(name, set_path, field, "the absolute path of a file")
 	/* clang-format on */
 	SET("Enabled", set_yes_no, enabled, "yes or no"),
 	SET("Store", set_dir, store, "an absolute directory"),
@@ -764,7 +767,7 @@ static const struct key keys[] = {
 	    "a list as for UCX_NET_DEVICES, such as eth0, without spaces"),
 	SET("Transports", set_ucx, transports,
 	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
-	SET("Rails", set_path, rails, "the absolute path of a file"),
+	PATH("Rails", rails),
 	KEY("MaxRuns", COUNT, max_runs, "a number from 1 to 1000", 1,
 	    NP_CONF_MAX_RUNS),
 	SET("TraceSize", set_trace_size, trace_bytes,
@@ -773,7 +776,7 @@ static const struct key keys[] = {
 	    NP_CONF_MAX_RUNS),
 	SET("Placement", set_mode, place.mode,
 	    "off, advise, prefer or enforce"),
-	ADD("PlacementPartition", add_partition),
+	ADD("PlacementPartition", place, add_partition),
 	KEY("MaxSlowdown", SHARE, place.max_slowdown,
 	    "a share from 0% to 10000%, such as 10%", 0, 100),
 	KEY("MaxDefer", TIME, place.max_hold_sec,
@@ -783,44 +786,33 @@ static const struct key keys[] = {
 	    "a time from 100ms to 1h with its unit, such as 2s", 0.1, 3600),
 	SET("UnknownAs", set_unknown_as, place.unknown_as,
 	    "the name of a published application, or none"),
-	ADD("TrustedUsers", add_trusted_users),
-	ADD("JobNameApp", add_job_name),
-	ADD("CommentApp", add_comment),
-	ADD("Claim", add_auth_rule),
+	ADD("TrustedUsers", place, add_trusted_users),
+	ADD("JobNameApp", place, add_job_name),
+	ADD("CommentApp", place, add_comment),
+	ADD("Claim", place, add_auth_rule),
 	SET("MetricsURL", np_metrics_set_url, metrics.url,
 	    "the address of a Prometheus server such as http://mon:9090, or "
 	    "none"),
 	SET("MetricsLabel", np_metrics_set_label, metrics.label,
 	    "the name of a label, such as instance"),
-	{ { "MetricsTable", NP_OPTION_TAKE, AT(metrics),
-	    .take = np_metrics_set_tables } },
-	{ { "Metric", NP_OPTION_TAKE, AT(metrics), .take = np_metrics_add } },
+	ADD("MetricsTable", metrics, np_metrics_set_tables),
+	ADD("Metric", metrics, np_metrics_add),
 	KEY("MetricsInterval", TIME, metrics.interval_sec,
 	    "a time from 1s to 1h with its unit, such as 15s", 1, 3600),
 	KEY("MetricsTimeout", TIME, metrics.timeout_sec,
 	    "a time from 100ms to 1m with its unit, such as 5s", 0.1, 60),
-	SET("MetricsTokenFile", set_path, metrics.token_file,
-	    "the absolute path of a file"),
-	SET("MetricsCertFile", set_path, metrics.cert_file,
-	    "the absolute path of a file"),
-	SET("MetricsKeyFile", set_path, metrics.key_file,
-	    "the absolute path of a file"),
-	SET("MetricsCAFile", set_path, metrics.ca_file,
-	    "the absolute path of a file"),
+	PATH("MetricsTokenFile", metrics.token_file),
+	PATH("MetricsCertFile", metrics.cert_file),
+	PATH("MetricsKeyFile", metrics.key_file),
+	PATH("MetricsCAFile", metrics.ca_file),
 #undef AT
 #undef KEY
 #undef SET
 #undef ADD
+#undef PATH
 };
 
 _Static_assert(NP_CONF_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
-
-/* Whether values of this key name users or groups, which are looked up. */
-static bool names_users(const struct key *key)
-{
-	return key->option.take == add_trusted_users ||
-	       key->option.take == add_auth_rule;
-}
 
 int np_conf_set_key(struct np_conf *conf, const char *name, size_t name_len,
 		    char *value, struct np_err *err)
@@ -834,7 +826,9 @@ int np_conf_set_key(struct np_conf *conf, const char *name, size_t name_len,
 		key++;
 	if (key == keys + NP_ARRAY_SIZE(keys))
 		return -ENOENT;
-	if (conf->for_step && names_users(key))
+	/* These name users or groups, which are looked up. */
+	if (conf->for_step && (key->option.take == add_trusted_users ||
+			       key->option.take == add_auth_rule))
 		return 0;
 	if (!np_option_set(&key->option, value, conf, &why))
 		return 0;
@@ -1053,12 +1047,15 @@ int np_conf_from_text(struct np_conf *conf, char *text, size_t len,
 	return rc;
 }
 
-static int read_and_apply(struct np_conf *conf, struct np_err *err)
+static int read_and_apply(struct np_conf *conf, bool for_step,
+			  struct np_err *err)
 {
 	char *text;
 	ssize_t len = np_conf_read(&text, err);
 	int rc;
 
+	np_conf_init(conf);
+	conf->for_step = for_step;
 	if (len < 0)
 		return (int)len;
 	rc = np_conf_from_text(conf, text, (size_t)len, err);
@@ -1068,13 +1065,10 @@ static int read_and_apply(struct np_conf *conf, struct np_err *err)
 
 int np_conf_from_environment(struct np_conf *conf, struct np_err *err)
 {
-	np_conf_init(conf);
-	return read_and_apply(conf, err);
+	return read_and_apply(conf, false, err);
 }
 
 int np_conf_for_step(struct np_conf *conf, struct np_err *err)
 {
-	np_conf_init(conf);
-	conf->for_step = true;
-	return read_and_apply(conf, err);
+	return read_and_apply(conf, true, err);
 }

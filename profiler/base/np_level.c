@@ -43,45 +43,39 @@ static int fail_invalid(const char *text, struct np_err *err, const char *why)
 		       np_levels[np_n_levels - 1].name);
 }
 
-static int parse_integer(const char *text, uint32_t min, uint32_t max,
-			 uint32_t *out)
-{
-	uint64_t value;
-
-	if (np_whole_parse(text, max, &value) || value < min)
-		return -EINVAL;
-	*out = (uint32_t)value;
-	return 0;
-}
-
 /* Parse one part, such as "P4". Returns NULL, or what is wrong with it. */
 static const char *set_part(struct np_level *level, const char *part)
 {
-	switch (part[0]) {
-	case 'P':
-		return parse_integer(part + 1, 1, NP_LEVEL_MAX_PEERS,
-				     &level->peers) ?
-			       "P is 1 to 1024 peers" :
-			       NULL;
-	case 'M':
-		return parse_integer(part + 1, 1, NP_LEVEL_MAX_MESSAGES,
-				     &level->messages) ?
-			       "M is 1 to 1024 messages" :
-			       NULL;
-	case 'B':
+	const struct {
+		char letter;
+		uint32_t min, max, *to;
+		const char *expected;
+	} whole[] = {
+		{ 'P', 1, NP_LEVEL_MAX_PEERS, &level->peers,
+		  "P is 1 to 1024 peers" },
+		{ 'M', 1, NP_LEVEL_MAX_MESSAGES, &level->messages,
+		  "M is 1 to 1024 messages" },
+		{ 'S', NP_LEVEL_MIN_BYTES, NP_LEVEL_MAX_BYTES, &level->bytes,
+		  "S is 8 to 16777216 bytes" },
+	};
+	uint64_t n;
+
+	if (*part == 'B')
 		return np_duration_parse(part + 1, &level->pause_sec) ||
 				       level->pause_sec >
 					       NP_LEVEL_MAX_PAUSE_SEC ?
 			       "B is a pause up to 60s, with its unit" :
 			       NULL;
-	case 'S':
-		return parse_integer(part + 1, NP_LEVEL_MIN_BYTES,
-				     NP_LEVEL_MAX_BYTES, &level->bytes) ?
-			       "S is 8 to 16777216 bytes" :
-			       NULL;
-	default:
-		return "unknown part";
+	for (size_t i = 0; i < NP_ARRAY_SIZE(whole); i++) {
+		if (*part != whole[i].letter)
+			continue;
+		if (np_whole_parse(part + 1, whole[i].max, &n) ||
+		    n < whole[i].min)
+			return whole[i].expected;
+		*whole[i].to = (uint32_t)n;
+		return NULL;
 	}
+	return "unknown part";
 }
 
 int np_level_check(const struct np_level *level, struct np_err *err)

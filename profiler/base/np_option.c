@@ -84,26 +84,15 @@ int np_percent_parse(const char *text, double *fraction)
 	return 0;
 }
 
+/* By how many bits a suffix such as 'K' shifts a number; -1: it is none. */
 static int shift_of(char suffix)
 {
-	switch (suffix) {
-	case '\0':
+	static const char suffixes[] = "KMGTkmgt";
+	const char *at = strchr(suffixes, suffix);
+
+	if (!suffix)
 		return 0;
-	case 'K':
-	case 'k':
-		return 10;
-	case 'M':
-	case 'm':
-		return 20;
-	case 'G':
-	case 'g':
-		return 30;
-	case 'T':
-	case 't':
-		return 40;
-	default:
-		return -1;
-	}
+	return at ? 10 + 10 * (int)((at - suffixes) % 4) : -1;
 }
 
 int np_bytes_parse(const char *text, uint64_t *bytes)
