@@ -215,38 +215,34 @@ static void finish(struct matrix *matrix, const char *note)
 	matrix->conf.done(matrix->conf.env.arg);
 }
 
+/* Has what the state waits for not arrived yet, or a message not been sent? */
+static bool must_wait(const struct matrix *matrix)
+{
+	const struct np_op *op =
+		matrix->state == AWAITING_TOKEN ? &matrix->token :
+		matrix->state == PASSING_TOKEN	? &matrix->end :
+						  &matrix->received;
+
+	return matrix->sent.status > 0 ||
+	       (matrix->state != LEAVING && op->status > 0);
+}
+
 /* Make the next transition; false: it has to wait for a message. */
 static bool advance(struct matrix *matrix, double now_sec)
 {
-	switch (matrix->state) {
-	case ANSWERING:
-		if (matrix->received.status > 0 || matrix->sent.status > 0)
-			return false;
-		reply(matrix);
-		return true;
-	case AWAITING_TOKEN:
-		if (matrix->token.status > 0 || matrix->sent.status > 0)
-			return false;
-		start_measuring(matrix);
-		return true;
-	case MEASURING:
-		if (matrix->received.status > 0 || matrix->sent.status > 0)
-			return false;
-		on_reply(matrix, now_sec);
-		return true;
-	case PASSING_TOKEN:
-		if (matrix->end.status > 0 || matrix->sent.status > 0)
-			return false;
-		pass_end(matrix);
-		return true;
-	case LEAVING:
-		if (matrix->sent.status > 0)
-			return false;
-		finish(matrix, NULL);
-		return true;
-	default:
+	if (must_wait(matrix))
 		return false;
-	}
+	if (matrix->state == ANSWERING)
+		reply(matrix);
+	else if (matrix->state == AWAITING_TOKEN)
+		start_measuring(matrix);
+	else if (matrix->state == MEASURING)
+		on_reply(matrix, now_sec);
+	else if (matrix->state == PASSING_TOKEN)
+		pass_end(matrix);
+	else
+		finish(matrix, NULL);
+	return true;
 }
 
 static bool failed(const struct matrix *matrix)

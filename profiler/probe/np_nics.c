@@ -852,8 +852,7 @@ static void read_all(struct np_counter_reader *reader)
 	pthread_mutex_unlock(&reader->lock);
 	mono_sec = np_mono_sec();
 	reader->read_sec = reader->now_sec + mono_sec - reader->mono_sec;
-	reader->has_bytes = reader->device.n_files &&
-			    !np_device_bytes(&reader->device, &reader->bytes);
+	reader->has_bytes = !np_device_bytes(&reader->device, &reader->bytes);
 	reader->has_nics = reader->nics && mono_sec >= reader->next_nics_sec;
 	if (reader->has_nics)
 		reader->next_nics_sec =

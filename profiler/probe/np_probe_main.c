@@ -84,13 +84,6 @@ static int connect_and_start(const struct np_probe_program *prog,
 	return rc;
 }
 
-static int open_wire(const struct np_probe_program *prog, struct np_wire **out,
-		     struct np_err *err)
-{
-	return prog->wire ? np_wire_open(prog->wire, out, err) :
-			    np_pmix_open(out, err);
-}
-
 static int is_named(void *node, const char *name)
 {
 	return !strcmp(node, name);
@@ -196,7 +189,8 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	conf.born_sec = clock->now_sec(clock);
 	find_leaf(conf.node, leaf);
 	request_prompt_wakeup();
-	rc = open_wire(prog, &conf.wire, err);
+	rc = prog->wire ? np_wire_open(prog->wire, &conf.wire, err) :
+			  np_pmix_open(&conf.wire, err);
 	if (rc)
 		return rc;
 	rc = np_probe_net(conf.wire->size, prog->n_peers, &conf.net, err);

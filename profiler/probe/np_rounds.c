@@ -39,17 +39,14 @@ struct rounds {
 static void init_peers(struct rounds *rounds)
 {
 	const struct np_rounds_conf *conf = &rounds->conf;
+	size_t n = conf->level.peers;
 
-	for (size_t i = 0; i < conf->level.peers; i++) {
+	for (size_t i = 0; i < 2 * n; i++)
 		rounds->peer[i] = (struct np_liveness){
 			.env = &conf->env,
-			.rank = (uint32_t)conf->to[i],
+			.rank = (uint32_t)(i < n ? conf->to[i] :
+						   conf->from[i - n]),
 		};
-		rounds->peer[conf->level.peers + i] = (struct np_liveness){
-			.env = &conf->env,
-			.rank = (uint32_t)conf->from[i],
-		};
-	}
 }
 
 /* Peer of an operation. Receives are posted peer by peer, sends in turns. */
