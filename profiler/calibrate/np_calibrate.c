@@ -44,29 +44,26 @@ size_t np_cal_strongest(const struct np_cal_setup *setup)
 static double cal_loaded_sec(const struct np_cal_setup *setup,
 			     const struct np_cal_task *task)
 {
-	switch (task->kind) {
-	case NP_CAL_IDLE:
-		return 0;
-	case NP_CAL_PROBE:
-		return setup->probe_seconds;
-	default:
-		return setup->seconds;
-	}
+	return task->kind == NP_CAL_IDLE  ? 0 :
+	       task->kind == NP_CAL_PROBE ? setup->probe_seconds :
+					    setup->seconds;
 }
 
 /* Length of a measurement in seconds, without the aggressor. */
 static double cal_alone_sec(const struct np_cal_setup *setup,
 			    const struct np_cal_task *task)
 {
-	switch (task->kind) {
-	case NP_CAL_IDLE:
-		return setup->probe_seconds;
-	case NP_CAL_PROBE: /* short, as those before all levels add up */
-		return fmax(setup->probe_seconds / 4,
-			    fmin(setup->probe_seconds, 1));
-	default: /* short, as rounds without an aggressor hardly scatter */
-		return fmax(setup->seconds / 2, fmin(setup->seconds, 1));
-	}
+	double probe_sec = setup->probe_seconds, sec = setup->seconds;
+
+	if (task->kind == NP_CAL_IDLE)
+		return probe_sec;
+	/*
+	 * Short: those of the probes before all levels add up, and rounds
+	 * without an aggressor hardly scatter.
+	 */
+	return task->kind == NP_CAL_PROBE ?
+		       fmax(probe_sec / 4, fmin(probe_sec, 1)) :
+		       fmax(sec / 2, fmin(sec, 1));
 }
 
 bool np_cal_same_base(const struct np_cal_task *a, const struct np_cal_task *b)
@@ -1066,18 +1063,22 @@ static bool has_started(const struct slot *slot)
 
 /* ---- starting and stopping steps ---- */
 
+static const char *step_name(const struct np_cal_step *step)
+{
+	return step->level ? step->level->name : "the probes";
+}
+
 /* Describe the failure to receive reports. Returns its -errno. */
 static int explain_failure(const struct np_cal_run *run, struct np_err *err)
 {
+	const struct np_cal_step *base = &run->slot[NP_CAL_BASE].step;
+
 	if (run->failed != -E2BIG)
 		return np_errf(err, run->failed, "out of memory");
 	return np_errf(err, run->failed,
 		       "%s on %s: more than %d reports of one measurement, "
 		       "expected fewer nodes or fewer --seconds",
-		       run->slot[NP_CAL_BASE].step.level ?
-			       run->slot[NP_CAL_BASE].step.level->name :
-			       "the probes",
-		       run->slot[NP_CAL_BASE].step.nodes, MAX_WINDOWS);
+		       step_name(base), base->nodes, MAX_WINDOWS);
 }
 
 /* Receive reports until a time, by the clock of the steps. */
@@ -1117,10 +1118,8 @@ static int wait_for_start(struct np_cal_run *run, int slot, struct np_err *err)
 		return rc;
 	return np_errf(err, -ETIMEDOUT,
 		       "%s on %s: %u of its processes started within %g s",
-		       starting->step.level ? starting->step.level->name :
-					      "the probes",
-		       starting->step.nodes, starting->handshakes,
-		       START_TIMEOUT_SEC);
+		       step_name(&starting->step), starting->step.nodes,
+		       starting->handshakes, START_TIMEOUT_SEC);
 }
 
 /* Stop the step in a slot, if there is one. */
@@ -1192,18 +1191,6 @@ static struct np_cal_step base_of(const struct np_cal_run *run,
 		       across ? &run->roles->victim_across :
 				&run->roles->victim,
 		       across);
-}
-
-/*
- * Make the step that disturbs it: on the same nodes, on other nodes of the leaf
- * switch, or across the uplink.
- */
-static struct np_cal_step aggressor_of(const struct np_cal_run *run,
-				       const struct np_cal_task *task)
-{
-	return step_of(run, task->aggressor,
-		       np_cal_roles_aggressor(run->roles, task->scope),
-		       task->scope == NP_SCOPE_UPLINK);
 }
 
 /* ---- samples of a period ---- */
@@ -1283,7 +1270,11 @@ static int measure_aggressor(struct np_cal_run *run,
 			     double *from_sec, double *to_sec,
 			     struct np_err *err)
 {
-	const struct np_cal_step step = aggressor_of(run, task);
+	/* On the same nodes, on others of the leaf switch, or across the uplink. */
+	const struct np_cal_step step =
+		step_of(run, task->aggressor,
+			np_cal_roles_aggressor(run->roles, task->scope),
+			task->scope == NP_SCOPE_UPLINK);
 	int rc = run_start(run, NP_CAL_AGGRESSOR, &step, err);
 
 	if (!rc)

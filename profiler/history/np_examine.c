@@ -49,12 +49,6 @@ bool np_examine_is_worse(enum np_signal s, double v, double other)
 	       (isnan(other) || (is_worse_lower(s) ? v < other : v > other));
 }
 
-/* A signal that may be wrong in both directions counts by its size. */
-static double abs_if_signed(enum np_signal s, double v)
-{
-	return s == NP_SIGNAL_CLOCK_SKEW ? fabs(v) : v;
-}
-
 /* The value of the run's worst node, or of others; NaN: none has a value. */
 static double worst_of(const struct np_examine_run *run, bool own,
 		       enum np_signal s, uint32_t *node)
@@ -62,8 +56,10 @@ static double worst_of(const struct np_examine_run *run, bool own,
 	double w = NAN;
 
 	for (size_t i = 0; i < run->n; i++) {
-		double v = abs_if_signed(s, run->node[i].value[s]);
+		double v = run->node[i].value[s];
 
+		if (s == NP_SIGNAL_CLOCK_SKEW) /* wrong in both directions */
+			v = fabs(v);
 		if (run->node[i].own != own || !np_examine_is_worse(s, v, w))
 			continue;
 		w = v;

@@ -677,6 +677,10 @@ static void free_work(struct work *w)
 
 int np_job_cost_make(const struct np_acct *h, struct np_job_cost *out)
 {
+	static int (*const steps[])(struct work * w) = {
+		classify,    collect_classes, find_meetings,
+		fit_classes, add_pairs,	      sort_all,
+	};
 	struct work w = {
 		.h = h,
 		.out = out,
@@ -687,18 +691,8 @@ int np_job_cost_make(const struct np_acct *h, struct np_job_cost *out)
 	int rc = w.leaf && w.node && w.node_hours ? 0 : -ENOMEM;
 
 	*out = (struct np_job_cost){ .n_jobs = h->n_jobs };
-	if (!rc)
-		rc = classify(&w);
-	if (!rc)
-		rc = collect_classes(&w);
-	if (!rc)
-		rc = find_meetings(&w);
-	if (!rc)
-		rc = fit_classes(&w);
-	if (!rc)
-		rc = add_pairs(&w);
-	if (!rc)
-		rc = sort_all(&w);
+	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(steps); i++)
+		rc = steps[i](&w);
 	free_work(&w);
 	if (rc)
 		np_job_cost_free(out);

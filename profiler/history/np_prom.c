@@ -380,15 +380,14 @@ int np_http_new(const struct np_metrics_conf *c, struct np_http **out,
 		struct np_err *err)
 {
 	struct np_http *h = calloc(1, sizeof(*h));
-	int rc = h ? 0 : -ENOMEM;
+	int rc = 0;
 
 	if (h) {
 		h->conf = c;
 		h->curl = curl_easy_init();
-		rc = h->curl ? 0 : -ENOMEM;
 	}
-	if (rc)
-		np_errf(err, rc, "out of memory");
+	if (!h || !h->curl)
+		rc = np_errf(err, -ENOMEM, "out of memory");
 	if (!rc && c->token_file[0])
 		rc = read_token(h, err);
 	if (!rc && h->token) {

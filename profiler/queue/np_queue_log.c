@@ -915,17 +915,14 @@ static int finish_log(struct reader *in)
 	struct np_queue_log *log = in->log;
 	struct np_queue_job **order;
 
-	if (!log->n && in->n_bad)
-		return np_errf(in->err, -EINVAL,
-			       "%.*s; no job that could be replayed among %zu "
-			       "line%s",
-			       NP_ERR_LEN - 70, in->bad[0].text, log->lines,
-			       log->lines == 1 ? "" : "s");
 	if (!log->n)
-		return np_errf(
-			in->err, -EINVAL,
-			"%s: no job that could be replayed among %zu line%s",
-			in->source, log->lines, log->lines == 1 ? "" : "s");
+		return np_errf(in->err, -EINVAL,
+			       "%.*s%c no job that could be replayed among %zu "
+			       "line%s",
+			       in->n_bad ? NP_ERR_LEN - 70 : NP_ERR_LEN,
+			       in->n_bad ? in->bad[0].text : in->source,
+			       in->n_bad ? ';' : ':', log->lines,
+			       log->lines == 1 ? "" : "s");
 	order = malloc(log->n * sizeof(*order));
 	if (!order)
 		return -ENOMEM;

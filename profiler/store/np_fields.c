@@ -520,16 +520,6 @@ static json_object *new_text(const char *text, size_t max)
 	return j;
 }
 
-/*
- * Write numbers with a point, whatever locale the program has set, until
- * uselocale() of the returned locale.
- */
-static locale_t use_decimal_point(void)
-{
-	/* newlocale() returns a static locale here: nothing has to be freed. */
-	return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
-}
-
 void np_jput_bin(struct np_jput *jput, json_object *list, const char *key,
 		 size_t bin, double n)
 {
@@ -1108,7 +1098,11 @@ int np_fields_print(struct np_jput *jput, const void *from,
 {
 	size_t fields = head_len(fs);
 	const struct np_fields head = { fs->field, fields, fs->size };
-	locale_t before = use_decimal_point();
+	/*
+	 * Write numbers with a point, whatever locale the program has set.
+	 * newlocale() returns a static locale here: nothing has to be freed.
+	 */
+	locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
 	size_t len;
 	FILE *f = open_memstream(out, &len);
 

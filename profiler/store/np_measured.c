@@ -108,12 +108,9 @@ static void put_mean(struct np_jput *jput, json_object *in,
 static int get_mean_field(const struct np_jat *in, const struct np_field *field,
 			  json_object *from, char *to)
 {
-	json_object *j;
-
-	return json_object_object_get_ex(from, field->key, &j) ?
-		       get_mean(in, field->key, j, field->min, field->max,
-				(void *)(to + field->offset)) :
-		       0;
+	return get_mean(in, field->key,
+			json_object_object_get(from, field->key), field->min,
+			field->max, (void *)(to + field->offset));
 }
 
 /* struct np_mean; null if it is not measured. */
@@ -391,16 +388,18 @@ static void put_latency(struct np_jput *jput, json_object *in, const char *key,
 		put_counts(jput, j, latency->count);
 }
 
+/* A missing member means that it was not measured. */
+static int get_probe(const struct np_jat *in, json_object *probes,
+		     const char *name, struct np_latency *out)
+{
+	return get_latency(in, name, json_object_object_get(probes, name), out);
+}
+
 static int get_latency_field(const struct np_jat *in,
 			     const struct np_field *field, json_object *from,
 			     char *to)
 {
-	json_object *j;
-
-	return json_object_object_get_ex(from, field->key, &j) ?
-		       get_latency(in, field->key, j,
-				   (void *)(to + field->offset)) :
-		       0;
+	return get_probe(in, from, field->key, (void *)(to + field->offset));
 }
 
 static void put_latency_field(struct np_jput *jput, json_object *in,
@@ -611,13 +610,6 @@ static int get_bins(struct np_jat *in, struct np_measured_set *set)
 	set->fabric.bins = &set->bins;
 	in->n_bins = set->bins.n;
 	return 0;
-}
-
-/* A missing member means that it was not measured. */
-static int get_probe(const struct np_jat *in, json_object *probes,
-		     const char *name, struct np_latency *out)
-{
-	return get_latency(in, name, json_object_object_get(probes, name), out);
 }
 
 /* Read the probes' latencies: idle, under levels, under programs. */

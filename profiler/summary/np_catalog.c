@@ -243,17 +243,16 @@ void np_group_cache_free(struct np_group_cache *cache)
 
 static void drop_least_wanted(struct np_cat_map *users)
 {
-	const struct np_group_cache_entry *one, *least = NULL;
-	size_t oldest = 0;
+	size_t least = 0;
 
-	for (size_t i = 0; i < users->n; i++) {
-		one = users->item[i];
-		if (!least || one->wanted < least->wanted) {
-			least = one;
-			oldest = i;
-		}
+	for (size_t i = 1; i < users->n; i++) {
+		const struct np_group_cache_entry *a = users->item[i];
+		const struct np_group_cache_entry *b = users->item[least];
+
+		if (a->wanted < b->wanted)
+			least = i;
 	}
-	cat_map_remove(users, oldest);
+	cat_map_remove(users, least);
 }
 
 void np_group_cache_add(struct np_group_cache *cache, uint32_t uid, double now)

@@ -1145,18 +1145,24 @@ static int use_latencies(const struct latencies *latencies)
 
 /* ---- for the models ---- */
 
+/* Set the models' view of the application, which has this name. */
+static void set_program(struct np_run_summary *summary, const char *name)
+{
+	summary->program = (struct np_program){
+		.name = name,
+		.latency = { summary->latency.moments, summary->bin_count },
+		.curve = summary->n_curve ? summary->mean : NULL,
+		.impact = summary->n_impact ?
+				  summary->mean + summary->n_levels :
+				  NULL,
+		.rails = summary->rails,
+	};
+}
+
 /* Make the models' view of the application. */
 static int make_program(struct np_run_summary *summary,
 			const struct np_bins *bins)
 {
-	struct np_program *program = &summary->program;
-
-	if (summary->n_curve)
-		program->curve = summary->mean;
-	if (summary->n_impact)
-		program->impact = summary->mean + summary->n_levels;
-	program->latency.all = summary->latency.moments;
-	program->rails = summary->rails;
 	if (summary->latency.n_runs && np_bins_equal(bins, np_bins_own())) {
 		summary->bin_count =
 			calloc(NP_HIST_BINS, sizeof(*summary->bin_count));
@@ -1165,8 +1171,8 @@ static int make_program(struct np_run_summary *summary,
 		for (size_t b = 0; b < NP_HIST_BINS; b++)
 			summary->bin_count[b] =
 				(double)np_hist_count(summary->latency.hist, b);
-		program->latency.count = summary->bin_count;
 	}
+	set_program(summary, summary->program.name);
 	return 0;
 }
 
@@ -1331,15 +1337,7 @@ static void restore_program(struct np_run_summary *summary, const char *name)
 		summary->n_impact +=
 			np_mean_known(&summary->mean[summary->n_levels + i]);
 	}
-	summary->program = (struct np_program){
-		.name = name,
-		.latency = { summary->latency.moments, summary->bin_count },
-		.curve = summary->n_curve ? summary->mean : NULL,
-		.impact = summary->n_impact ?
-				  summary->mean + summary->n_levels :
-				  NULL,
-		.rails = summary->rails,
-	};
+	set_program(summary, name);
 }
 
 int np_run_summary_unpack(struct np_pack *pack, const struct np_fabric *fabric,
