@@ -435,8 +435,7 @@ static int parse_switch_line(void *arg, const struct np_slurm_line *line,
 	struct np_topo_switch sw;
 	struct topology *topology = arg;
 	const char *where = cli_text("%s:%u", line->path, line->number);
-	int rc = np_topo_is_block(line) ? np_topo_block(line, &sw, err) :
-					  np_topo_switch(line, &sw, err);
+	int rc = np_topo_any(line, &sw, err);
 
 	if (rc || !sw.name)
 		return rc;

@@ -75,7 +75,7 @@ static int set_named_node(void *arg, const char *name)
 
 	if (!reader->names_left--)
 		return -EINVAL;
-	np_node_index_set_name(reader->index, name, reader->nodes);
+	np_node_index_find(reader->index, name, reader->nodes);
 	return 0;
 }
 
@@ -379,7 +379,7 @@ static int add_host_names(struct np_cluster_map *map,
 	for (size_t i = 0; map->host && i < map->n_nodes; i++) {
 		const char *host = nodes->node_array[i].node_hostname;
 		bool differs = host && *map->name[i] &&
-			       !np_node_index_has_name(map->node_index, host);
+			       !np_node_index_find(map->node_index, host, NULL);
 
 		map->host[i] = strdup(differs ? host : "");
 		if (!map->host[i])

@@ -504,26 +504,19 @@ static const struct name_group *find_group_of(const struct np_node_index *index,
 	return group;
 }
 
-void np_node_index_set_name(const struct np_node_index *index, const char *name,
-			    uint64_t *nodes)
+bool np_node_index_find(const struct np_node_index *index, const char *name,
+			uint64_t *nodes)
 {
 	struct parsed_name parsed = parse_name(name, 0);
 	const struct name_group *group = find_group_of(index, &parsed);
-	size_t no_limit = SIZE_MAX;
+	size_t i = group ? find_span(index, group, parsed.number) : 0;
+	const struct name_span *span = &index->span[i];
 
-	if (group)
-		set_range(index, group, parsed.number, parsed.number, nodes,
-			  &no_limit);
-}
-
-bool np_node_index_has_name(const struct np_node_index *index, const char *name)
-{
-	struct parsed_name parsed = parse_name(name, 0);
-	const struct name_group *group = find_group_of(index, &parsed);
-	size_t span = group ? find_span(index, group, parsed.number) : 0;
-
-	return group && span < group[1].first_span &&
-	       index->span[span].number <= parsed.number;
+	if (!group || i >= group[1].first_span || span->number > parsed.number)
+		return false;
+	if (nodes)
+		set_bits(nodes, span->node + parsed.number - span->number, 1);
+	return true;
 }
 
 /*

@@ -42,12 +42,11 @@ char *np_node_index_format(const struct np_node_index *index,
 int np_node_index_parse(const struct np_node_index *index, const char *item,
 			size_t len, uint64_t *nodes, size_t *spans_left);
 
-/* Set the bit of the node with this name, if there is one. */
-void np_node_index_set_name(const struct np_node_index *index, const char *name,
-			    uint64_t *nodes);
-
-/* Whether there is a node with this name. */
-bool np_node_index_has_name(const struct np_node_index *index,
-			    const char *name);
+/*
+ * Whether there is a node with this name. If so, its bit is set in nodes, unless
+ * that is NULL.
+ */
+bool np_node_index_find(const struct np_node_index *index, const char *name,
+			uint64_t *nodes);
 
 #endif

@@ -244,7 +244,7 @@ int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
 	return rc;
 }
 
-bool np_topo_is_block(const struct np_slurm_line *line)
+static bool is_block(const struct np_slurm_line *line)
 {
 	const char *text = line->text + strspn(line->text, " \t");
 
@@ -252,8 +252,9 @@ bool np_topo_is_block(const struct np_slurm_line *line)
 	       !strncasecmp(text, "AggregatedBlock", strlen("AggregatedBlock"));
 }
 
-int np_topo_block(const struct np_slurm_line *line, struct np_topo_switch *out,
-		  struct np_err *err)
+/* A line with the sizes of blocks, or with a block of blocks, defines none. */
+static int read_block(const struct np_slurm_line *line,
+		      struct np_topo_switch *out, struct np_err *err)
 {
 	/* Only lines that scontrol prints contain the number of the block. */
 	bool printed = strcasestr(line->text, " BlockIndex=");
@@ -287,6 +288,13 @@ int np_topo_block(const struct np_slurm_line *line, struct np_topo_switch *out,
 	if (!rc)
 		*out = s;
 	return rc;
+}
+
+int np_topo_any(const struct np_slurm_line *line, struct np_topo_switch *out,
+		struct np_err *err)
+{
+	return is_block(line) ? read_block(line, out, err) :
+				np_topo_switch(line, out, err);
 }
 
 /* ---- rails ---- */

@@ -73,15 +73,9 @@ struct np_topo_switch {
 int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
 		   struct np_err *err);
 
-/*
- * The same for a line of topology/block. A line with the sizes of blocks, or
- * with a block of blocks, defines none.
- */
-int np_topo_block(const struct np_slurm_line *line, struct np_topo_switch *out,
-		  struct np_err *err);
-
-/* Is it a line for np_topo_block()? */
-bool np_topo_is_block(const struct np_slurm_line *line);
+/* The same for a line of topology/tree or topology/block. */
+int np_topo_any(const struct np_slurm_line *line, struct np_topo_switch *out,
+		struct np_err *err);
 
 /* ---- rails ---- */
 
