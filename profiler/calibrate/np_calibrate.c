@@ -725,30 +725,30 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 	struct np_cal_state state = { .setup = NULL };
 	struct np_err why = NP_ERR_INIT;
 	struct stat st = { .st_uid = 0 };
-	int fd = np_read_open(path, O_NOFOLLOW, &st), rc;
+	int fd = np_read_open(path, O_NOFOLLOW, &st), rc = 0;
 	char *text = NULL;
-	ssize_t len;
+	ssize_t len = fd;
 
 	if (fd == -ENOENT)
 		return fd;
 	if (fd == -EINVAL ||
 	    (fd >= 0 && st.st_uid != 0 && st.st_uid != geteuid()))
-		len = np_errf(
+		rc = np_errf(
 			err, -EACCES,
 			"%s: expected a file owned by you or root; not trusted",
 			path);
 	else if (fd >= 0 && st.st_size > MAX_BYTES)
-		len = np_errf(err, -EFBIG, "%s: larger than %d MiB", path,
-			      MAX_BYTES >> 20);
-	else
-		len = fd < 0 ? fd : np_read_text(fd, (size_t)st.st_size, &text);
+		rc = np_errf(err, -EFBIG, "%s: larger than %d MiB", path,
+			     MAX_BYTES >> 20);
+	else if (fd >= 0)
+		len = np_read_text(fd, (size_t)st.st_size, &text);
 	if (fd >= 0)
 		close(fd);
-	if (len < 0)
-		return len == -EACCES || len == -EFBIG ?
-			       (int)len :
-			       np_errf(err, (int)len, "%s: %s", path,
-				       strerror((int)-len));
+	if (!rc && len < 0)
+		rc = np_errf(err, (int)len, "%s: %s", path,
+			     strerror((int)-len));
+	if (rc)
+		return rc;
 	rc = parse_lines(text, &state, &why);
 	free(text);
 	if (rc) {

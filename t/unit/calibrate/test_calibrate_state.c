@@ -1,6 +1,9 @@
 /* Files of calibrations that were stopped. */
 #include "t.h"
 #include "np_calibrate.h"
+#include "some_store.h"
+
+#include <sys/stat.h>
 
 #define HEAD "netprof-calibration 1 5.000\nsetup\n"
 static const struct {
@@ -40,4 +43,18 @@ T_TEST("a damaged file is refused")
 		if (!rc)
 			np_cal_state_free(&s);
 	}
+}
+
+T_TEST("a file that another user may not read is reported")
+{
+	struct np_cal_state s = { .n = 0 };
+	struct np_err err = NP_ERR_INIT;
+	const char *path = t_write_text("private", HEAD);
+
+	if (t_skip_unless_root("another user"))
+		return;
+	T_CHECK(!chmod(path, 0600) && !seteuid(65534));
+	T_CHECK(np_cal_state_load(path, &s, &err) == -EACCES);
+	T_CHECK(!seteuid(0));
+	T_CHECK(!!strstr(err.text, "private: Permission denied"));
 }
