@@ -317,7 +317,7 @@ static struct np_canvas *svg_new(FILE *out, double width, double height,
  *
  * All pictures share one set of styles. The colours are those of Okabe and
  * Ito, "Color Universal Design" (2008), which people with red-green colour
- * blindness can tell apart. No two styles differ in colour alone: each has its
+ * blindness can distinguish. No two styles differ in colour alone: each has its
  * own dash, mark and hatching as well.
  */
 

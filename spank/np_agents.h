@@ -292,7 +292,7 @@ struct np_pair_group {
 };
 
 /*
- * A leaf switch is one shared server, so a few pairs of nodes tell how busy it
+ * A leaf switch is one shared server, so a few pairs of nodes show how busy it
  * is. leaf[i]: switch of node i ("" without a topology); NULL: not to be used.
  * Chooses at most max_pairs pairs on each leaf, others with another seed; three
  * nodes of a leaf make one group. out: room for n / 2. Returns the number of

@@ -151,9 +151,9 @@ int np_collector_start(struct np_collector_proc *collector,
 		       struct np_err *err);
 
 /*
- * Wait until the collector's load level runs, for at most timeout_ms; then tell
- * the collector that the program starts. Returns 0; -ETIMEDOUT; or -EPIPE: the
- * collector has ended.
+ * Wait until the collector's load level runs, for at most timeout_ms; then
+ * inform the collector that the program starts. Returns 0; -ETIMEDOUT; or
+ * -EPIPE: the collector has ended.
  */
 int np_collector_wait_ready(struct np_collector_proc *collector,
 			    int timeout_ms);

@@ -52,7 +52,7 @@ typedef void np_tracing_set_f(const char *name, const char *value, void *arg);
 
 /*
  * Have a task traced as text says, which comes from the user's environment: set
- * the variables that preload the tracing library and tell it where its files
+ * the variables that preload the tracing library and name where its files
  * go. Does nothing if text is malformed. Returns 0, or -errno with err: why
  * the task is not traced. One that starts a container only learns where the
  * files go, because the library may be missing there.

@@ -1,6 +1,6 @@
 /*
  * What slurmctld of the large cluster (bench_big.h) answers, and does when it
- * is told to: a stand-in for bench_submit.
+ * is requested to, for bench_submit.
  */
 #ifndef NP_BENCH_CTLD_H
 #define NP_BENCH_CTLD_H

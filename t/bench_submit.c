@@ -102,7 +102,7 @@ struct bench {
 	struct np_app_index *index;
 	struct np_job_cache *cache;
 	struct np_policy policy;
-	size_t most; /* bytes in use, all told */
+	size_t most; /* bytes in use, in total */
 };
 
 /* What the thread would write; returns how many updates, and makes them. */

@@ -30,7 +30,7 @@
 #include "np_moments.h"
 
 #define NP_PHASE_PROBES 4
-#define NP_PHASE_WINDOWS 8 /* fewer: too short to tell */
+#define NP_PHASE_WINDOWS 8 /* fewer: too short to know */
 #define NP_PHASE_RATIO 1.2
 #define NP_PHASE_APART 2.5
 #define NP_PHASE_DWELL 2.0

@@ -227,7 +227,7 @@ int np_record_note_level(struct np_record *record, const char *name,
  * Remove what predictions and reports do not need and others should not see:
  * other people's jobs, nodes, hosts, directories and notes. The uid becomes
  * that of the publishing user, by. Job and step numbers stay, because they
- * tell runs apart.
+ * distinguish runs.
  */
 void np_record_make_public(struct np_record *record, uid_t by);
 

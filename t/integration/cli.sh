@@ -951,7 +951,7 @@ test_a_bad_value_of_an_option_is_wrong_usage() {
 	done
 }
 
-# Who can write the file is told, in one line; others see nothing of it.
+# Who can write the file sees it, in one line; others see nothing of it.
 test_an_error_in_netprof_conf_does_not_disable_list() {
 	setup
 	printf '%s\n' 'Peroid=7s' "Store=$S/store" >"$S/conf"
@@ -969,7 +969,7 @@ test_an_error_in_netprof_conf_does_not_disable_list() {
 	chmod 644 "$S/conf"
 	run 0 setpriv --reuid=65534 --clear-groups env XDG_CACHE_HOME="$S/none" \
 		"$S/bin/netprof" list
-	equal "what a user is told" "$ERR" ""
+	equal "what a user sees" "$ERR" ""
 	run 1 netprof calibrate
 }
 

@@ -66,7 +66,7 @@ list_is_true() { # WHAT
 }
 
 # What is a few seconds old is kept, and a change in place is what nothing
-# shows: so it tells what was kept.
+# shows, so it says what was kept.
 test_the_cache_of_list_is_never_stale() {
 	local dir one kept
 	setup
@@ -269,7 +269,7 @@ test_unusable_runs_do_not_enter_a_curve() {
 	one=$(grep -l '"name":"c7"' "$S/store/users/$MY_UID"/fft/* | head -n 1)
 	sed -i 's/"exit_code":0/"exit_code":1/' "$one"
 	equal "without the one that failed" "$(curve)" 15
-	contains "it is told" "$(netprof predict fft halo)" '^Excluded +fft: 1 failed'
+	contains "it is said" "$(netprof predict fft halo)" '^Excluded +fft: 1 failed'
 	contains "on the page, too" "$(netprof show fft)" '^Excluded +1 failed'
 	equal "and of the run" "$(netprof runs -P fft | cut -d'|' -f21 |
 		grep -c failed)" 1
@@ -382,7 +382,7 @@ test_published_records_contain_nothing_about_other_users() {
 	equal "hosts, notes" "$(jq -c '[.host, .notes[]] | select(. != [null])' \
 		<<<"$all")" ""
 	equal "whose" "$(jq .uid <<<"$all" | sort -u)" "$MY_UID"
-	if grep -E '"job_id":399[12]' <<<"$all"; then fail "it tells"; fi
+	if grep -E '"job_id":399[12]' <<<"$all"; then fail "it is visible"; fi
 	# Predictions are the same.
 	equal "use" "$(netprof runs -P --published fft | cut -d'|' -f1,21)" \
 		"$(netprof runs -P fft | cut -d'|' -f1,21)"

@@ -56,7 +56,7 @@ run_queue() { # JOBS in accounting afterwards
 	wait_for ended_in_accounting "$1"
 }
 
-# slurmctld tells slurmdbd a little later.
+# slurmctld informs slurmdbd a little later.
 ended_in_accounting() { # JOBS [OPTIONS of sacct]
 	[ "$(inside --user root -- sacct -a -X -n -P -S now-1days -o State "${@:2}" |
 		grep -cE '^(COMPLETED|FAILED|CANCELLED)')" = "$1" ]

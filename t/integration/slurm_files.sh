@@ -125,11 +125,11 @@ hops() { # FILE: what netprof makes of it, without its name
 topology() { # NAME TEXT
 	printf "$2" >"$O/topology.conf"
 	slurmctld_reads
-	switches >"$O/told.conf"
-	if [ -s "$O/told.conf" ]; then
-		equal "$1" "$(hops "$O/topology.conf")" "$(hops "$O/told.conf")"
-		hops "$O/told.conf" | grep -E '\|base\||but no switch of' >/dev/null || # not -q: SIGPIPE
-			fail "$1: $(hops "$O/told.conf")"
+	switches >"$O/running.conf"
+	if [ -s "$O/running.conf" ]; then
+		equal "$1" "$(hops "$O/topology.conf")" "$(hops "$O/running.conf")"
+		hops "$O/running.conf" | grep -E '\|base\||but no switch of' >/dev/null || # not -q: SIGPIPE
+			fail "$1: $(hops "$O/running.conf")"
 		says taken
 		return
 	fi
@@ -274,14 +274,14 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 }
 
 cluster_name() { # NAME TEXT
-	local told
+	local running
 	{ printf "$2"; cat "$O/rest.conf"; } >"$O/slurm.conf"
 	slurmctld_reads
-	told=$(sed -n 's/.* started on cluster \([^ (]*\).*/\1/p' "$O/log") # 26.05: NAME(ID)
-	[ -n "$told" ] || told="none: $(grep -m 1 'rror' "$O/log")"
+	running=$(sed -n 's/.* started on cluster \([^ (]*\).*/\1/p' "$O/log") # 26.05: NAME(ID)
+	[ -n "$running" ] || running="none: $(grep -m 1 'rror' "$O/log")"
 	equal "$1" "$({ PATH=$O/bin:$PATH SLURM_CONF=$O/slurm.conf \
 		NETPROF_STORE=$O/store netprof check -P || :; } |
-		sed -n 's/.*no calibration of cluster \([^ |]*\).*/\1/p')" "$told"
+		sed -n 's/.*no calibration of cluster \([^ |]*\).*/\1/p')" "$running"
 	says agreed
 }
 

@@ -267,7 +267,7 @@ has_cost_reports() { # NUMBER
 	[ "$(cost_reports)" -ge "$1" ]
 }
 
-# t/validate topology tests what latencies tell; it depends on other work of the machine.
+# t/validate topology tests what latencies show; it depends on other work of the machine.
 test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
 	alice "salloc -Q -N12 netprof topology --times=10 --repeats=1 --save=lat" \
 		>"$TMPDIR/found" 2>&1 || :

@@ -184,7 +184,7 @@ onerun_table() { # of onerun_lines, on stdin
 			printf "%-10s %-5s %8s %8s %8s %18s %10s %8s\n", $1, $2,
 				$3, $4, $5, $6, $8, $9
 		}
-		function tell(k, what) {
+		function say(k, what) {
 			if (n[k])
 				printf "%s: n %d, mean difference %.1f points " \
 					"(one run: %+.1f), intervals hold %.0f %%\n",
@@ -217,8 +217,8 @@ onerun_table() { # of onerun_lines, on stdin
 			row()
 		}
 		END {
-			tell(4, "curves")
-			tell(3, "earlier whole runs")
+			say(4, "curves")
+			say(3, "earlier whole runs")
 			if (n_days)
 				printf "whole runs of two days: n %d, mean " \
 					"difference %.1f points\n", n_days,

@@ -5,7 +5,7 @@
 # record; SOAK_RECONFIGURES: 50. PLACEMENT_PLUGIN=no: slurmctld without
 # netprof, to compare.
 #
-# The resident memory of a process tells little of what it keeps, because malloc
+# The resident memory of a process says little about what it keeps, because malloc
 # returns little to the system. Therefore gdb asks slurmctld for malloc_info three times,
 # when it has forgotten all jobs: after a tenth of them, at the end, and after as many
 # reconfigurations again without a job.
@@ -87,7 +87,7 @@ soak_growth() { # FILE COLUMN
 }
 
 validate_soak() {
-	local dir begin step i records want told early late idle
+	local dir begin step i records want logged early late idle
 
 	# shellcheck source=t/validate.d/placement.sh
 	. "$ROOT/t/validate.d/placement.sh"
@@ -117,7 +117,7 @@ validate_soak() {
 	idle=$(soak_heap)
 	want=$(((SOAK_JOBS + SOAK_EVERY - 1) / SOAK_EVERY))
 	records=$(cat "$STORE/users/$ALICE_UID/soak"/*.json | jq -s 'length')
-	told=$({ grep '(soak)' "$STORE/users/$ALICE_UID/netprof.log" || :; } | sed 's/.*(soak)[: ]*//' |
+	logged=$({ grep '(soak)' "$STORE/users/$ALICE_UID/netprof.log" || :; } | sed 's/.*(soak)[: ]*//' |
 		sort | uniq -c | sort -rn)
 	echo "memory of slurmctld, MB, as the looks were:" \
 		"$(awk '{ printf "%.0f ", $2 / 1024 }' "$dir/looks")"
@@ -133,8 +133,8 @@ validate_soak() {
 				(late - early - (idle - late)) / jobs, (idle - late) / n
 		}'
 	echo "descriptors: $(soak_growth "$dir/looks" 3)"
-	echo "flagged runs: $want, records: $records; others, as the log tells:"
-	echo "$told"
+	echo "flagged runs: $want, records: $records; others, as the log says:"
+	echo "$logged"
 	cluster down
 	rm -rf "$dir"
 }

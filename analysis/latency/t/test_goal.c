@@ -177,7 +177,7 @@ static const struct {
 	  "l2: recv 1b from 0 cpu 255 tag 3 l3: calc 4 cpu 1 }",
 	  "num_ranks 1\n\nrank 0 {\nl1: send 1b to 0 tag 3 cpu 1 nic 2\n"
 	  "l2: recv 1b from 0 tag 3 cpu 255\nl3: calc 4 cpu 1\n}\n" },
-	{ "more processors than a byte can tell, as generators for NCCL have",
+	{ "more processors than a byte can count, as generators for NCCL have",
 	  "num_ranks 1 rank 0 { l1: calc 1 cpu 300 l2: calc 2 cpu 65535\n"
 	  "l3: calc 3 cpu 44 }",
 	  "num_ranks 1\n\nrank 0 {\nl1: calc 1 cpu 300\n"

@@ -104,7 +104,7 @@ static const struct {
 	  { 1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 64 }, 1e-9, 64 },
 	{ "Ethernet", { 20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 65536 }, 1e-9,
 	  65536 },
-	{ "a gap that is less than the overhead cannot be told from it",
+	{ "a gap that is less than the overhead cannot be distinguished from it",
 	  { 20e-6, 7e-6, 6e-6, 7e-6, 0.8e-9, 0 }, 1e-9, 0 },
 	{ "bytes so slow that a step is lost among them",
 	  { 20e-6, 5e-6, 6e-6, 7e-6, 400e-9, 65536 }, 0.02, 0 },

@@ -136,7 +136,7 @@ T_TEST("real objects are read")
 	T_CHECK(err.text[0]);
 }
 
-/* No byte of it makes the reader go beyond; a sanitizer would tell. */
+/* No byte of it makes the reader go beyond; a sanitizer would report it. */
 T_TEST("damaged objects are reported")
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };

@@ -347,7 +347,7 @@ static void count_intervals(const struct schedule *c, size_t from,
 }
 
 /*
- * A level that one interval tells well enough gets the next one from another
+ * A level that one interval measures well enough gets the next one from another
  * run, and a third run has nothing to do.
  */
 T_TEST("what is known well enough is repeated in later runs only")

@@ -124,7 +124,7 @@ static const struct {
 	  NP_PHASE_PHASES, 0.1 },
 	{ "two halves",              two_halves, 60, 10, 0.3,
 	  NP_PHASE_PHASES, 0.5 },
-	{ "too short to tell",       on_off, 7, 10, 0.1, NP_PHASE_UNKNOWN, 0 },
+	{ "too short to know",       on_off, 7, 10, 0.1, NP_PHASE_UNKNOWN, 0 },
 	{ "no probes at all",        on_off, 60, 0, 0.1, NP_PHASE_UNKNOWN, 0 },
 };
 /* clang-format on */

@@ -1,5 +1,5 @@
 /*
- * A cluster as slurmctld would tell of it: n[0-15] under leaf[0-3], four each;
+ * A cluster as slurmctld describes it: n[0-15] under leaf[0-3], four each;
  * n[12-15] are larger and have features. Partitions: batch (default, all),
  * debug (n[0-3]), alone (all, OverSubscribe=EXCLUSIVE), big (n[12-15]).
  */

@@ -129,11 +129,11 @@ T_TEST("who was concurrent with whom, for how long, at what cost")
 
 static const struct {
 	const char *name, *app;
-	int64_t end_sec; /* as Slurm tells; -1: it does not know the job */
+	int64_t end_sec; /* as Slurm says; -1: it does not know the job */
 	bool found;
 	int64_t want_sec;
 } ends[] = {
-	{ "as Slurm tells", "soft", 95, true, 95 },
+	{ "as Slurm says", "soft", 95, true, 95 },
 	{ "slurmctld no longer knows the job", "soft", -1, true, 100 },
 	{ "an end time in the future", "soft", 500, true, 100 },
 	{ "an end time before the start", "soft", -5, true, 100 },

@@ -94,7 +94,7 @@ T_TEST("what a submission becomes")
 		job_desc_msg_t d;
 
 		set_up(r->how);
-		/* The first decision tells which partition is the default. */
+		/* The first decision says which partition is the default. */
 		some_desc(&d, r->app);
 		some_text(&d.exc_nodes, r->exc);
 		some_text(&d.admin_comment, r->comment);

@@ -131,7 +131,7 @@ T_TEST("addresses of any length that is allowed")
 				       !err.text[0] == !r->rc);
 		strcpy(line, received(&e));
 		T_ROW(r->name, strlen(line) == (r->rc ? 0 : 2 * len + 5));
-		if (!r->rc) { /* as the collector tells the others */
+		if (!r->rc) { /* as the collector informs the others */
 			say(&e, "place 1023 ");
 			say_some(&e, line + 4, 2 * len + 1);
 			say(&e, "go\n");

@@ -18,7 +18,7 @@ static const struct {
 	{ "pieces are put together",
 	  { "np1w 0 put 61", "np1w 1 fence", "np1w 0 put 62", "np1w 0 fence" },
 	  0, "place 0 6162\ngo\n" },
-	{ "the next fence tells what is new",
+	{ "the next fence says what is new",
 	  { "np1w 0 put 61", "np1w 0 fence", "np1w 1 fence", "np1w 1 put 62",
 	    "np1w 1 fence", "np1w 0 fence" }, 0, "place 1 62\ngo\n" },
 	{ "a rank beyond the step", { "np1w 2 fence" }, -EPROTO, NULL },

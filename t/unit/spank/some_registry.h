@@ -23,7 +23,7 @@ struct some_registry {
 };
 extern struct some_registry w;
 
-/* Opens a rendezvous as srun does; *out: what it tells the nodes. */
+/* Opens a rendezvous as srun does; *out: what it passes to the nodes. */
 int some_rendezvous(const uint16_t range[2], struct np_rendezvous_entry *out,
 		    struct np_err *err);
 /* One for each test, without clients: T_FIXTURE(registry_begin, registry_end). */

@@ -187,7 +187,7 @@ T_TEST("a group is wired up, however its words come")
 		for (size_t k = 0; k < 3; k++)
 			T_ROW(r->name,
 			      !strcmp(receive(fd[k], "go\n"), r->want));
-		/* The next fence has no more to tell. */
+		/* The next fence has no more to say. */
 		for (size_t k = 0; k < 3; k++)
 			send_text(fd[k], "fence\n");
 		for (size_t k = 0; k < 3; k++)

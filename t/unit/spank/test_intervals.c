@@ -15,7 +15,7 @@ struct world {
 	double up_sec, level_end_sec, report_sec;
 	bool deaf;	      /* levels do not come up */
 	bool counted;	      /* MPI calls, 400 a second */
-	double mute_sec[2];   /* from when on a node tells no more */
+	double mute_sec[2];   /* from when on a node reports no more */
 	double handshake_sec; /* a level that is up is reported so much later */
 	double silent_sec;    /* the program sends nothing for so long */
 	bool uneven;	 /* a program in bursts, reported late and seldom */

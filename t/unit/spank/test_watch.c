@@ -1,6 +1,6 @@
 /*
  * A process of the test's stands for slurmstepd: the parent of the tasks.
- * It never asks how they ended, unless told to, and they end with it.
+ * It never asks how they ended, unless requested, and they end with it.
  */
 #include "t.h"
 #include "np_watch.h"

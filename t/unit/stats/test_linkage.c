@@ -153,7 +153,7 @@ T_TEST("how near and how far they are")
 	T_CHECK(isnan(found.between));
 }
 
-/* A step that lost some of its measurements still tells. */
+/* A step that lost some of its measurements still counts. */
 T_TEST("pairs that were not measured")
 {
 	struct t_rng g = { 3 };

@@ -20,7 +20,7 @@ static struct {
 	struct np_err err;
 	unsigned n_warned;
 	char warned[512]; /* the last line */
-	unsigned n_sums;  /* lines that tell how many more there were */
+	unsigned n_sums;  /* lines that say how many more there were */
 } w;
 
 static inline double now_sec(const struct np_clock *c)
