@@ -85,11 +85,8 @@ int cli_figure_save_and_free(struct np_figure *figure, const char *path)
 	enum np_picture_kind format;
 	char *data = NULL;
 	size_t len;
-	int rc;
+	int rc = np_picture_kind(path, &format, &err);
 
-	if (!figure)
-		return cli_fail("out of memory");
-	rc = np_picture_kind(path, &format, &err);
 	if (!rc)
 		rc = np_picture_make(figure, format, &data, &len, &err);
 	if (!rc)

@@ -33,9 +33,6 @@ cli_figure_add_panel(struct np_figure *figure, const char *title,
 		     enum np_axis_kind x_kind, const char *x_label,
 		     enum np_axis_kind y_kind, const char *y_label);
 
-/* As np_figure_new(), but ends the command when out of memory. */
-struct np_figure *cli_figure_new(const char *title);
-
 /*
  * Write a figure to a file, atomically, and free the figure. The suffix of
  * path selects the format. Returns the exit status.

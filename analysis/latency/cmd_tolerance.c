@@ -1048,13 +1048,13 @@ static struct np_panel *add_panel(struct np_figure *f, const char *title,
 				  const char *y, const struct program *t,
 				  const struct request *req)
 {
-	struct np_panel *p = np_figure_add_panel(f, title);
+	struct np_panel *p = cli_figure_add_panel(
+		f, title, NP_AXIS_LINEAR,
+		req->topology && req->sweep == NP_LOGGPS_L ?
+			"Added wire latency (\302\265s)" :
+			swept[req->sweep].axis,
+		NP_AXIS_LINEAR, y);
 
-	np_figure_set_axis(f, &p->x, NP_AXIS_LINEAR,
-			   req->topology && req->sweep == NP_LOGGPS_L ?
-				   "Added wire latency (\302\265s)" :
-				   swept[req->sweep].axis);
-	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, y);
 	p->x.lo = 0;
 	p->x.hi = unit(req) * t->point[SWEEP_POINTS - 1].added;
 	return p;
@@ -1140,12 +1140,11 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 	uint32_t each = (t->ranks + RANKS_MAX - 1) / RANKS_MAX;
 	uint32_t rows = (t->ranks + each - 1) / each;
 	double sum[RANKS_MAX][RANKS_MAX] = { { 0 } }, most = 0;
-	struct np_panel *p = np_figure_add_panel(
-		f, "Messages on the critical path between ranks");
+	struct np_panel *p = cli_figure_add_panel(
+		f, "Messages on the critical path between ranks", NP_AXIS_NAMES,
+		"To rank", NP_AXIS_NAMES, "From rank");
 	struct np_shape *s;
 
-	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "To rank");
-	np_figure_set_axis(f, &p->y, NP_AXIS_NAMES, "From rank");
 	for (uint32_t i = 0; i < rows; i++) {
 		uint32_t to = (i + 1) * each < t->ranks ? (i + 1) * each :
 							  t->ranks;

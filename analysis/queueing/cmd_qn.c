@@ -411,11 +411,10 @@ static struct np_panel *add_panel(struct np_figure *f, const struct result *q,
 {
 	double first = customers(q, 0), last = customers(q, q->n_rows - 1);
 	bool is_wide = first > 0 && last >= WIDE * first;
-	struct np_panel *p = np_figure_add_panel(f, title);
+	struct np_panel *p = cli_figure_add_panel(
+		f, title, is_wide ? NP_AXIS_LOG : NP_AXIS_LINEAR, "Customers",
+		NP_AXIS_LINEAR, label);
 
-	np_figure_set_axis(f, &p->x, is_wide ? NP_AXIS_LOG : NP_AXIS_LINEAR,
-			   "Customers");
-	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, label);
 	p->x.lo = first;
 	p->x.hi = last;
 	return p;
@@ -509,11 +508,10 @@ static void add_utilisation(struct np_figure *f, const struct result *q)
 static void add_bars(struct np_figure *f, const struct result *q,
 		     const char *title, const char *label, const double *value)
 {
-	struct np_panel *p = np_figure_add_panel(f, title);
+	struct np_panel *p = cli_figure_add_panel(
+		f, title, NP_AXIS_NAMES, "Station", NP_AXIS_LINEAR, label);
 	const struct np_qn *net = &q->n.net;
 
-	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "Station");
-	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, label);
 	p->y.lo = 0;
 	for (size_t k = 0; k < net->n_stations; k++)
 		np_figure_add_name(f, &p->x, net->station[k].name);

@@ -534,11 +534,12 @@ static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 {
 	static const char *const name[PARTS] = { "compute", "active in MPI",
 						 "contention", "switch" };
-	struct np_panel *p = np_figure_add_panel(f, "Where the time goes");
+	struct np_panel *p = cli_figure_add_panel(f, "Where the time goes",
+						  NP_AXIS_NAMES, "Processes",
+						  NP_AXIS_LINEAR,
+						  "Time of a process (s)");
 	struct np_shape *s;
 
-	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "Processes");
-	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "Time of a process (s)");
 	p->y.lo = 0;
 	for (size_t i = 0; i < n; i++) {
 		char text[CLI_NUMBER_LEN];

@@ -337,12 +337,11 @@ static void add_program(struct np_figure *f, const struct program *p,
 			const struct np_replay_job *j, double end)
 {
 	uint32_t n = p->n_tasks < TASKS ? p->n_tasks : TASKS;
-	struct np_panel *panel = np_figure_add_panel(f, p->path);
+	struct np_panel *panel = cli_figure_add_panel(
+		f, p->path, NP_AXIS_LINEAR, "Time (s)", NP_AXIS_NAMES, "Task");
 	unsigned char *what = cli_calloc(n, BINS);
 	char name[CLI_NUMBER_LEN];
 
-	np_figure_set_axis(f, &panel->x, NP_AXIS_LINEAR, "Time (s)");
-	np_figure_set_axis(f, &panel->y, NP_AXIS_NAMES, "Task");
 	panel->x.lo = 0;
 	panel->x.hi = end;
 	for (uint32_t i = 0; i < n; i++) {
