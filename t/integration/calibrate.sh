@@ -98,7 +98,8 @@ test_ctrl_c_ends_it_with_a_message_and_keeps_the_measurements() {
 	wait_for no_steps
 }
 
-# Continues the previous test. With nodes of both leaves uplinks are measured, too.
+# Continues the previous test. With nodes of both leaves uplinks are measured, too. The effect
+# of each scope is measured at least three times, more often if it is uncertain.
 test_a_killed_calibration_continues_and_its_result_is_complete() {
 	local before
 
@@ -125,7 +126,7 @@ test_a_killed_calibration_continues_and_its_result_is_complete() {
 	jq -e '.scope == "leaf" and .cluster == $ENV.NETPROF_CLUSTER and
 		(.levels | map(.name)) == [env.MILD, env.MIDDLE, env.STRONG] and
 		(.level_beside_level | flatten | all(.n == 1)) and
-		.coupling.leaf.mean == 1 and .coupling.node.n == 3 and
+		.coupling.leaf.mean == 1 and .coupling.node.n >= 3 and
 		.coupling.uplink.n > 0 and .loss.uplink.mean > 0.1 and
 		(.leaves[0] | .name == "leaf0" and .idle.n > 10) and
 		(.probes | .idle.n > 3 and .[env.MILD].n > 3 and
