@@ -3,7 +3,8 @@
  * adds a group for it; later ranks find that group by its members. Among
  * groups with the same members, a rank takes the first that it does not have at
  * the time, which is the right one because all members create them in the same
- * order.
+ * order. Communicators of a single rank, such as MPI_COMM_SELF, have no messages
+ * with other ranks, so that all ranks share their groups.
  */
 #include "np_trace_groups.h"
 
@@ -33,12 +34,16 @@ void np_trace_groups_rank(struct np_trace_groups *g)
 	}
 }
 
-/* Whether a free group has the members of an event, in the same order. */
+/*
+ * Whether a free group has the members of an event, in the same order; or a
+ * single member, which is replaced.
+ */
 static bool matches(const struct np_trace_group *k,
 		    const struct np_trace_event *ev)
 {
 	return !k->alive && k->size == ev->size &&
-	       !memcmp(k->member, ev->member, ev->size * sizeof(*ev->member));
+	       (k->size == 1 ||
+		!memcmp(k->member, ev->member, ev->size * sizeof(*ev->member)));
 }
 
 /* Adds a group for a new communicator. */
@@ -79,6 +84,7 @@ int np_trace_groups_add(struct np_trace_groups *g,
 	if (rc)
 		return rc;
 	g->group[i].alive = true;
+	g->group[i].member[0] = ev->member[0];
 	g->comm[ev->comm] = (struct np_trace_comm){ (uint32_t)i, ev->rank,
 						    ev->size,
 						    g->group[i].member };

@@ -712,6 +712,8 @@ static int take_times(struct text *t, const char *first, const char *last,
 		t->start_ns = t->end_ns = begin;
 	t->r.start_ns = t->start_ns;
 	ev->gap_ns = begin > t->end_ns ? begin - t->end_ns : 0;
+	/* Calls may overlap, in threads or as np_trace_allprof.c writes them. */
+	begin = begin > t->end_ns ? begin : t->end_ns;
 	ev->length_ns = end > begin ? end - begin : 0;
 	if (end > t->end_ns)
 		t->end_ns = end;

@@ -562,6 +562,9 @@ void np_trace_out_poll(struct np_trace_out *o, uint64_t start_ns,
 	uint64_t length;
 	uint8_t *p;
 
+	/* Threads may record their calls in another order than they ended. */
+	if (end_ns < o->end_ns)
+		end_ns = o->end_ns;
 	if (o->poll && start_ns < o->end_ns + NP_TRACE_SPIN_NS) {
 		length = end_ns - o->poll_ns;
 		memcpy(o->poll, &length, sizeof(length));
@@ -575,7 +578,7 @@ void np_trace_out_poll(struct np_trace_out *o, uint64_t start_ns,
 	o->poll = --p;
 	/* begin_record() has advanced it to the start of this call */
 	o->poll_ns = o->end_ns;
-	length = end_ns > o->poll_ns ? end_ns - o->poll_ns : 0;
+	length = end_ns - o->poll_ns;
 	memcpy(p, &length, sizeof(length));
 	o->end_ns = end_ns;
 	finish_record(o, NP_TRACE_POLL, p + sizeof(length));

@@ -50,6 +50,13 @@ bool shim_end(struct shim_call *c, int rc);
 void shim_leave(void);
 
 /*
+ * Excludes other threads. Returns false, with no effect, if calls come from one
+ * thread at a time. shim_unlock() must follow true.
+ */
+bool shim_lock(void);
+void shim_unlock(void);
+
+/*
  * A buffer of n numbers, valid until the next shim_list() or shim_leave(); NULL
  * if memory is short.
  */
@@ -128,7 +135,8 @@ int64_t shim_request_new(MPI_Request request);
 struct shim_wait {
 	MPI_Request few[32], *request;
 	MPI_Status few_st[32], *st; /* NULL: not known */
-	MPI_Status *own; /* allocated here; NULL: st is the caller's */
+	MPI_Status *own;	 /* allocated here; NULL: st is the caller's */
+	int64_t few_id[32], *id; /* their numbers; NULL: not looked up */
 };
 /*
  * Runs before the call. Returns the statuses to pass to it instead of the

@@ -43,12 +43,15 @@
  */
 #define SHIM_NOT_FOLLOWED(X) \
 	X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) \
-	X(Comm_connect) X(Comm_join) X(Win_create) X(Win_allocate) \
-	X(Win_allocate_shared) X(Win_create_dynamic) \
-	X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) \
-	X(Neighbor_alltoallv) X(Neighbor_alltoallw) X(Ineighbor_allgather) \
-	X(Ineighbor_allgatherv) X(Ineighbor_alltoall) \
-	X(Ineighbor_alltoallv) X(Ineighbor_alltoallw)
+	X(Comm_connect) X(Comm_join) X(Win_create_dynamic) \
+	SHIM_NOT_FOLLOWED_AS(X, )
+#define SHIM_NOT_FOLLOWED_AS(X, s) \
+	X(Win_create##s) X(Win_allocate##s) X(Win_allocate_shared##s) \
+	X(Neighbor_allgather##s) X(Neighbor_allgatherv##s) \
+	X(Neighbor_alltoall##s) X(Neighbor_alltoallv##s) \
+	X(Neighbor_alltoallw##s) X(Ineighbor_allgather##s) \
+	X(Ineighbor_allgatherv##s) X(Ineighbor_alltoall##s) \
+	X(Ineighbor_alltoallv##s) X(Ineighbor_alltoallw##s)
 
 /* New in MPI 4. */
 #define SHIM_COUNTED_4(X) SHIM_COUNTED_4_AS(X, )
@@ -56,11 +59,17 @@
 #define SHIM_PLAIN_4(X) X(Comm_idup_with_info) SHIM_NOT_FOLLOWED_4(X)
 #define SHIM_NOT_FOLLOWED_4(X) \
 	X(Psend_init) X(Precv_init) X(Barrier_init) \
-	X(Bcast_init) X(Gather_init) X(Gatherv_init) X(Scatter_init) \
-	X(Scatterv_init) X(Allgather_init) X(Allgatherv_init) \
-	X(Alltoall_init) X(Alltoallv_init) X(Alltoallw_init) X(Reduce_init) \
-	X(Allreduce_init) X(Reduce_scatter_init) \
-	X(Reduce_scatter_block_init) X(Scan_init) X(Exscan_init)
+	SHIM_NOT_FOLLOWED_4_AS(X, ) SHIM_NOT_FOLLOWED_AS(X, _c) \
+	SHIM_NOT_FOLLOWED_4_AS(X, _c)
+#define SHIM_NOT_FOLLOWED_4_AS(X, s) \
+	X(Bcast_init##s) X(Gather_init##s) X(Gatherv_init##s) \
+	X(Scatter_init##s) X(Scatterv_init##s) X(Allgather_init##s) \
+	X(Allgatherv_init##s) X(Alltoall_init##s) X(Alltoallv_init##s) \
+	X(Alltoallw_init##s) X(Reduce_init##s) X(Allreduce_init##s) \
+	X(Reduce_scatter_init##s) X(Reduce_scatter_block_init##s) \
+	X(Scan_init##s) X(Exscan_init##s) X(Neighbor_allgather_init##s) \
+	X(Neighbor_allgatherv_init##s) X(Neighbor_alltoall_init##s) \
+	X(Neighbor_alltoallv_init##s) X(Neighbor_alltoallw_init##s)
 /* clang-format on */
 
 /* The same with larger counts. */

@@ -17,6 +17,7 @@ enum {
 	PERSISTENT = 2,
 	/* Only its status says what it received or that it was cancelled. */
 	WILD = 4,
+	SENDS = 8, /* the status of a send has neither rank nor tag */
 };
 
 /* A request that was made and not freed; otherwise an unused entry. */
@@ -247,14 +248,15 @@ void shim_post(const struct shim_call *c, enum np_trace_kind kind,
 	       const struct shim_message *m, MPI_Request request)
 {
 	bool starts = kind == NP_TRACE_ISEND || kind == NP_TRACE_IRECV;
-	unsigned flags = starts ? ACTIVE : PERSISTENT;
+	unsigned flags = (starts ? ACTIVE : PERSISTENT) |
+			 (receives(kind) ? wild_flag(m) : SENDS);
 	uint64_t v[5];
 	int64_t id;
 	int comm;
 
 	if (record_null_message(c, m) || (comm = comm_of(c, m->comm)) < 0)
 		return;
-	id = new_request(request, flags | (receives(kind) ? wild_flag(m) : 0));
+	id = new_request(request, flags);
 	if (id < 0)
 		return;
 	v[0] = (uint64_t)id;
@@ -330,6 +332,37 @@ void shim_cancel(const struct shim_call *c, MPI_Request request)
 	shim_local(c);
 }
 
+/*
+ * Looks up the requests of a list before the call: the MPI may give the handle
+ * of a request that has completed to another thread before this one records
+ * the completion. Of several with the same handle, the newest is meant.
+ */
+static void look_up(struct shim_wait *w, size_t n)
+{
+	for (size_t k = 0; w->id && k < n; k++) {
+		int64_t i = room ? row_of(rows, room, w->request[k])->first :
+				   -1;
+
+		for (w->id[k] = -1; i >= 0; i = requests[i].next)
+			if (requests[i].handle == w->request[k])
+				w->id[k] = i;
+	}
+}
+
+/* Where the number of the k-th request of a list is stored; NULL if none. */
+static int64_t *find_of(const struct shim_wait *w, int k)
+{
+	int64_t *at = room && w->id ?
+			    &row_of(rows, room, w->request[k])->first :
+			    NULL;
+
+	while (at && *at >= 0 && *at != w->id[k])
+		at = &requests[*at].next;
+	return at && *at >= 0 && requests[*at].handle == w->request[k] ?
+		       at :
+		       find(w->request[k]);
+}
+
 MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 			    MPI_Status *user, bool ignored)
 {
@@ -337,6 +370,7 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 	size_t count = n > 0 ? (size_t)n : 0;
 
 	w->own = NULL;
+	w->id = NULL;
 	w->st = ignored ? NULL : user;
 	if (count && !r)
 		w->request = NULL; /* an error of the program */
@@ -346,6 +380,11 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 		return user;
 	if (count)
 		memcpy(w->request, r, count * sizeof(*r));
+	if (count && shim_lock()) {
+		w->id = few ? w->few_id : malloc(count * sizeof(*w->id));
+		look_up(w, count);
+		shim_unlock();
+	}
 	/* The status says what a request with a wildcard matched. */
 	if (ignored && n_wild) {
 		w->own = few ? w->few_st : malloc(count * sizeof(*w->own));
@@ -360,6 +399,8 @@ void shim_wait_free(struct shim_wait *w)
 		free(w->request);
 	if (w->own != w->few_st)
 		free(w->own);
+	if (w->id != w->few_id)
+		free(w->id);
 }
 
 /* Writes a completed request and what it matched at p; returns the end. */
@@ -371,6 +412,7 @@ static uint64_t *put_done(uint64_t *p, int64_t *at, MPI_Status *st)
 
 	if (wild)
 		PMPI_Test_cancelled(st, &cancelled);
+	wild = wild && !(q->flags & SENDS);
 	/* Two bits: 1: peer and tag follow; 2: it was cancelled. */
 	*p++ = (uint64_t)(*at + 1) * 4 + (cancelled ? 2 : wild);
 	if (wild && !cancelled) {
@@ -395,7 +437,7 @@ void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 	if (!w->request || !v)
 		return;
 	for (int i = 0; i < n; i++) {
-		int64_t *at = find(w->request[index ? index[i] : i]);
+		int64_t *at = find_of(w, index ? index[i] : i);
 
 		if (at && (requests[*at].flags & ACTIVE))
 			p = put_done(p, at, w->st ? &w->st[i] : NULL);

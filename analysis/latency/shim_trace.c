@@ -25,7 +25,7 @@
 #define DIR_DEFAULT "netprof-trace"
 #define RUN_BYTES (4ull << 30) /* of all ranks together */
 #define RANK_BYTES 65536       /* minimum of one rank */
-#define MAX_NAMES 64	       /* of unsupported calls */
+#define MAX_NAMES 128	       /* of unsupported calls */
 #define NO_SAVER (-ECHILD)     /* nobody writes the file for us */
 #define HIDDEN_UID 65534       /* whoever has no name in a user namespace */
 
@@ -247,6 +247,18 @@ void shim_leave(void)
 	if (threaded)
 		pthread_mutex_unlock(&lock);
 	inside = false;
+}
+
+bool shim_lock(void)
+{
+	if (threaded)
+		pthread_mutex_lock(&lock);
+	return threaded;
+}
+
+void shim_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
 }
 
 /* A buffer for the numbers of one record, which grows as needed. */

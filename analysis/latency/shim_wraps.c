@@ -439,19 +439,20 @@ GONE(Comm_disconnect)
 #undef GONE
 
 /*
- * Calls whose messages are not traced, but which are recorded. Ten words cover
- * the arguments of each; surplus ones are passed on unread.
+ * Calls whose messages are not traced, but which are recorded. Twelve words
+ * cover the arguments of each, of which MPI_Alltoallw_init() has eleven; surplus
+ * ones are passed on unread.
  */
 #define NOT_FOLLOWED(name) \
 	static int wrap_##name(intptr_t a, intptr_t b, intptr_t c, intptr_t d, \
 			       intptr_t e, intptr_t f, intptr_t g, intptr_t h, \
-			       intptr_t i, intptr_t j) \
+			       intptr_t i, intptr_t j, intptr_t k, intptr_t l) \
 	{ \
 		int (*real)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, \
-			    intptr_t, intptr_t, intptr_t, intptr_t, \
-			    intptr_t) = (void *)real_##name; \
+			    intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, \
+			    intptr_t, intptr_t) = (void *)real_##name; \
 \
-		SHIM_FOLLOW(real(a, b, c, d, e, f, g, h, i, j), \
+		SHIM_FOLLOW(real(a, b, c, d, e, f, g, h, i, j, k, l), \
 			    shim_unsupported(&c_, "MPI_" #name)); \
 	}
 SHIM_NOT_FOLLOWED(NOT_FOLLOWED)

@@ -48,11 +48,11 @@ struct np_qn_station {
 
 struct np_qn_class {
 	const char *name;
+	/* Of a closed class; 0 in an open class. */
 	uint64_t customers;
 	double think_sec;
-	/* of an open class, which has no customers and no */
+	/* Of an open class; 0: the class is closed. */
 	double arrivals_per_sec;
-	/* think time; 0: closed */
 };
 
 /* Everything is borrowed. */

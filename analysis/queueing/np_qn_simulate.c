@@ -16,7 +16,8 @@
 
 #define MAX_CUSTOMERS 100000 /* at the same time */
 #define MAX_EVENTS 20000000  /* ends the simulation; some seconds */
-#define WARM_UP 10	/* a tenth as many cycles precede the measured ones */
+#define WARM_UP 10 /* a tenth as many cycles precede the measured ones */
+#define ALL(cycles) ((cycles) + (cycles) / WARM_UP)
 #define NONE UINT32_MAX /* no customer, or no station: thinking */
 
 /* A customer in its cycle, or an entry of the list of unused ones. */
@@ -173,14 +174,13 @@ static bool next_station(struct run *r, struct customer *u)
 	return false;
 }
 
-/* Records a response time, after the warm-up. */
+/* Records a response time. */
 static void measure(struct run *r, const struct customer *u)
 {
 	size_t i = r->count[u->class]++;
 
-	if (i >= r->cycles / WARM_UP && i - r->cycles / WARM_UP < r->cycles)
-		r->sample[u->class][i - r->cycles / WARM_UP] =
-			r->now - u->since;
+	if (i < ALL(r->cycles))
+		r->sample[u->class][i] = r->now - u->since;
 }
 
 /* Ends a cycle: an open customer leaves, a closed one thinks. */
@@ -264,7 +264,7 @@ static bool is_done(const struct run *r)
 	for (size_t c = 0; c < r->net->n_classes; c++)
 		if ((r->net->class[c].customers ||
 		     r->net->class[c].arrivals_per_sec > 0) &&
-		    r->count[c] < r->cycles + r->cycles / WARM_UP)
+		    r->count[c] < ALL(r->cycles))
 			return false;
 	return true;
 }
@@ -298,20 +298,26 @@ static void simulate(struct run *r)
 	}
 }
 
-/* Takes percentiles from the sorted response times of a class. */
+/*
+ * Takes percentiles from the sorted response times of a class, after those of
+ * the warm-up. A class that is much slower than another one has fewer cycles
+ * when the simulation ends, and a shorter warm-up.
+ */
 static void compute_percentiles(const struct run *r, size_t c,
 				const double *share, size_t n, double *sec)
 {
-	size_t warm = r->cycles / WARM_UP, got;
+	size_t all = ALL(r->cycles), got;
+	double *sample = r->sample[c];
 
-	got = r->count[c] > warm ? r->count[c] - warm : 0;
-	got = got < r->cycles ? got : r->cycles;
-	gsl_sort(r->sample[c], 1, got);
+	all = r->count[c] < all ? r->count[c] : all;
+	got = all - all / (WARM_UP + 1);
+	sample += all - got;
+	gsl_sort(sample, 1, got);
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (size_t)(share[i] * (double)got);
 
 		/* the product may be rounded up */
-		sec[i] = got ? r->sample[c][at < got ? at : got - 1] : NAN;
+		sec[i] = got ? sample[at < got ? at : got - 1] : NAN;
 	}
 }
 
@@ -353,7 +359,7 @@ int np_qn_percentiles(const struct np_qn *net, size_t cycles,
 	for (size_t k = 0; !r.no_memory && k < net->n_stations; k++)
 		r.station_state[k].head = NONE;
 	for (size_t c = 0; !r.no_memory && c < net->n_classes; c++) {
-		r.sample[c] = calloc(cycles, sizeof(**r.sample));
+		r.sample[c] = calloc(ALL(cycles), sizeof(**r.sample));
 		r.no_memory = !r.sample[c];
 	}
 	if (!r.no_memory)

@@ -300,8 +300,8 @@ static void print_scheme(const struct sharing *a, size_t k)
 /* Prints the fitted parameters and the errors before and after. */
 static void print_fit(const struct cli_network *net)
 {
-	printf("%s%-12s%-46s%10s%10s%s\n", cli_colour(CLI_BOLD), "Fit",
-	       "Parameters", "Before", "After", cli_colour(CLI_PLAIN));
+	printf("%s%-12s%10s%10s  %s%s\n", cli_colour(CLI_BOLD), "Fit", "Before",
+	       "After", "Parameters", cli_colour(CLI_PLAIN));
 	for (size_t m = 0; m < net->n; m++) {
 		const struct np_sharing_fit *f = &net->fit[m];
 		char line[128] = "";
@@ -310,8 +310,9 @@ static void print_fit(const struct cli_network *net)
 			cli_appendf(line, sizeof(line), "%s%s=%.4g%s",
 				    i ? "  " : "", f->name[i], f->value[i],
 				    f->fitted[i] ? "" : " (kept)");
-		printf("%-12s%-46s%8.1f %%%8.1f %%\n", net->model[m]->name,
-		       line, 100 * f->mean_before, 100 * f->mean_error);
+		printf("%-12s%8.1f %%%8.1f %%%s%s\n", net->model[m]->name,
+		       100 * f->mean_before, 100 * f->mean_error,
+		       *line ? "  " : "", line);
 	}
 	printf("Before, After: mean relative error of %zu measured "
 	       "transfer%s.\n\n",

@@ -220,7 +220,7 @@ static void print_scheme(const struct run *run, size_t k)
 	const struct np_measured_scheme *measured = &run->schedule.result[k];
 	double half = np_moments_half_width(&measured->reference);
 
-	printf("\nscheme %s\nreference %llu took %.6fs # 95 %% %.6f to %.6f\n",
+	printf("\nscheme %s\nreference %llu took %.9fs # 95 %% %.9f to %.9f\n",
 	       scheme->name, (unsigned long long)scheme->reference_bytes,
 	       measured->reference.mean, measured->reference.mean - half,
 	       measured->reference.mean + half);
@@ -233,8 +233,8 @@ static void print_scheme(const struct run *run, size_t k)
 		       scheme->node[scheme->c[i].to],
 		       (unsigned long long)scheme->bytes[i]);
 		if (scheme->start_sec[i] > 0)
-			printf(" at %.6fs", scheme->start_sec[i]);
-		printf(" took %.6fs # penalty %.3f, 95 %% %.3f to %.3f\n",
+			printf(" at %.9fs", scheme->start_sec[i]);
+		printf(" took %.9fs # penalty %.3f, 95 %% %.3f to %.3f\n",
 		       measured->sec[i].mean, penalty->mean,
 		       penalty->mean - half, penalty->mean + half);
 	}
@@ -265,7 +265,7 @@ static void print_rows(const struct run *run, size_t k)
 		const struct np_moments *penalty = &measured->penalty[i];
 		double half = np_moments_half_width(penalty);
 
-		printf("%s|%s|%s|%s|%llu|%.6f|%u|%.6f|%.6f|%.4f|%.4f|%.4f\n",
+		printf("%s|%s|%s|%s|%llu|%.9f|%u|%.9f|%.9f|%.4f|%.4f|%.4f\n",
 		       scheme->name, scheme->label[i],
 		       scheme->node[scheme->c[i].from],
 		       scheme->node[scheme->c[i].to],

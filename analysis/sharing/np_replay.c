@@ -553,12 +553,16 @@ static int deadlock_error(struct play *p)
 		if ((p->state[id].flags & (BEGUN | ENDED)) != BEGUN)
 			continue;
 		return np_errf(p->err, -EDEADLK,
-			       "deadlock after %g s: task %u %s task %u",
+			       "deadlock after %g s: task %u %s task %u%s",
 			       p->now_sec, op->task,
 			       op->kind == NP_REPLAY_SEND ?
 				       "waits to send to" :
 				       "waits to receive from",
-			       at->job->app->op[op->match].task);
+			       at->job->app->op[op->match].task,
+			       op->kind == NP_REPLAY_SEND ?
+				       "; sends of at most --eager bytes do "
+				       "not wait" :
+				       "");
 	}
 	return np_errf(p->err, -EDEADLK,
 		       "deadlock after %g s: operations wait for each other",

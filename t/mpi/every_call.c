@@ -170,10 +170,11 @@ static void probes(void)
 	must(got == left, "improbe");
 }
 
-/* No message: one receive is cancelled, and a send is freed. */
+/* 2 messages: a receive is cancelled, a send is freed, another cannot be cancelled. */
 static void loose_ends(void)
 {
 	MPI_Request r;
+	MPI_Status st;
 	int got, sent = rank;
 
 	MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 70, MPI_COMM_WORLD, &r);
@@ -183,6 +184,12 @@ static void loose_ends(void)
 	MPI_Request_free(&r);
 	MPI_Recv(&got, 1, MPI_INT, left, 71, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	must(got == left, "free");
+	MPI_Isend(&sent, 1, MPI_INT, right, 72, MPI_COMM_WORLD, &r);
+	MPI_Recv(&got, 1, MPI_INT, left, 72, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Cancel(&r);
+	memset(&st, 0x5a, sizeof(st)); /* a send leaves it as it is */
+	MPI_Wait(&r, &st);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -180,6 +180,17 @@ T_TEST("traces give the expected graphs")
 	}
 }
 
+T_TEST("each rank may have a communicator of its own")
+{
+	const char *dir = some_trace_dir();
+	const struct some_record end = END;
+	static char text[1 << 18];
+
+	for (uint32_t i = 0; i < 2100; i++)
+		some_trace(dir, i, 2100, &end, 1);
+	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
+}
+
 static const struct program wrong[] = {
 	{ "a send that nobody receives",
 	  { { SEND, 0, 1, 4, { 0, 1, 7, 100 } }, END },

@@ -443,6 +443,21 @@ static unsigned put_many(struct np_trace_out *o, unsigned n)
 	return i;
 }
 
+/* Threads end calls at the same time, and record them one after the other. */
+T_TEST("polls are recorded in any order")
+{
+	struct np_trace_out o;
+	char path[512], text[256];
+
+	begin(&o, 1 << 20, path);
+	np_trace_out_poll(&o, 106, 110);
+	np_trace_out_poll(&o, 100, 105);
+	np_trace_out_put(&o, NP_TRACE_LOCAL, 200, 201, NULL, 0);
+	np_trace_out_poll(&o, 150, 160);
+	np_trace_out_close(&o);
+	T_CHECK(!read_all(path, 0, 1, text, sizeof(text)));
+}
+
 T_TEST("a trace keeps to its size")
 {
 	struct np_trace_out o;

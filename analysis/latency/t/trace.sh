@@ -65,11 +65,11 @@ every_call() { # MPI [ARGS]
 	equal "ranks" "$(sum_of '.ranks, .ranks_cut, .not_followed' |
 		xargs)" "4 0 0"
 	equal "unequal pairs" "$(pairs | awk '$3 != $4')" ""
-	# 5 blocking, 16 nonblocking, 6 persistent, 4 probed, 1 freed, 500 of
+	# 5 blocking, 16 nonblocking, 6 persistent, 4 probed, 2 loose, 500 of
 	# many: of each rank; 1 in each of 4 communicators and in the
 	# row, of MPI_COMM_SELF, and in 20 copies; 1 of two ranks in "made".
 	equal "messages" "$(sum_of '.messages_sent')" \
-		$((4 * (5 + 16 + 6 + 4 + 1 + 500 + 4 + 1 + 1 + 20) + 2))
+		$((4 * (5 + 16 + 6 + 4 + 2 + 500 + 4 + 1 + 1 + 20) + 2))
 	equal "received" "$(sum_of '.messages_received')" \
 		"$(sum_of '.messages_sent')"
 }
@@ -82,6 +82,20 @@ test_threads_may_call_at_once() {
 	for mpi in $MPIS; do
 		rm -rf "$NETPROF_TRACE"
 		every_call "$mpi" threads
+	done
+}
+
+# Which request a thread completes is a matter of time: of 40 runs, four once had a message
+# that nobody received.
+test_requests_of_threads_are_not_mistaken_for_each_other() {
+	local i
+	build mpich threads.c
+	for i in {1..20}; do
+		rm -rf "$NETPROF_TRACE"
+		traced mpich 1 ./threads-mpich
+		netprof trace --goal "$NETPROF_TRACE" >goal 2>warnings ||
+			fail "run $i: $(cat warnings)"
+		equal "messages" "$(sum_of '.messages_sent, .messages_received' | xargs)" "2400 2400"
 	done
 }
 
@@ -129,8 +143,8 @@ test_kill_leaves_a_trace_of_all_that_was_done() {
 	done
 }
 
-test_what_is_not_followed_is_told() {
-	local mpi
+test_what_is_not_followed_is_reported() {
+	local mpi call
 	for mpi in $MPIS; do
 		build "$mpi" inter.c
 		rm -rf "$NETPROF_TRACE"
@@ -141,6 +155,12 @@ test_what_is_not_followed_is_told() {
 			warnings || fail "$(cat warnings)"
 		grep -q 'MPI_Win_create is not supported' warnings ||
 			fail "$(cat warnings)"
+		[ "$mpi" = mpich ] || continue # the only one here that has MPI 4
+		for call in Alltoallw_init Bcast_init_c Neighbor_alltoall_init \
+				Neighbor_alltoall_c; do
+			grep -q "MPI_$call is not supported" warnings ||
+				fail "no $call: $(cat warnings)"
+		done
 	done
 }
 
@@ -396,6 +416,8 @@ test_text_of_liballprof_is_the_same_graph() {
 		rm -rf "$NETPROF_TRACE" text
 		traced "$mpi" 4 "./every_call-$mpi" >out
 		netprof trace --liballprof=text "$NETPROF_TRACE"
+		equal "the time is the same" "$(netprof trace --json text |
+			jq "(.sec - $(sum_of .sec) | fabs) < 1e-4")" true
 		pairs | sort >binary
 		NETPROF_TRACE=$TMPDIR/text pairs | sort >from-text
 		[ -s binary ] || fail "no pairs"
@@ -440,9 +462,9 @@ test_srun_leaves_a_trace_that_is_found_by_its_application() {
 	# Four are kept.
 	equal "traces" "$(find "$ALICE"/every_call -name '*.trace' | wc -l)" 4
 	equal "owner" "$(stat -c %u "$trace/rank.3")" 20001
-	(wait_for prints "[4,0,2234]" summary_of_every_call) ||
-		equal "summary" "$(summary_of_every_call)" "[4,0,2234]"
-	alice 'netprof tolerance every_call' | grep '2234\|4 ranks' >/dev/null ||
+	(wait_for prints "[4,0,2238]" summary_of_every_call) ||
+		equal "summary" "$(summary_of_every_call)" "[4,0,2238]"
+	alice 'netprof tolerance every_call' | grep '2238\|4 ranks' >/dev/null ||
 		fail "no tolerance"
 }
 

@@ -92,7 +92,7 @@ T_TEST("impossible open classes are rejected")
 T_TEST("known percentiles are reproduced")
 {
 	static const double share[] = { 0.5, 0.9 };
-	double sec[2], p;
+	double sec[2], both[4], p;
 	struct t_network t;
 
 	t_network_make(&t, 1, 1);
@@ -112,6 +112,15 @@ T_TEST("known percentiles are reproduced")
 		p = 1 - exp(-10 * sec[i]) * (1 + 10 * sec[i]);
 		T_CHECK(fabs(p - share[i]) < 0.01);
 	}
+	/* A class that is 1000 times slower than the other one. */
+	t_network_make(&t, 2, 1);
+	t.class[0].customers = t.class[1].customers = 1;
+	t.class[0].think_sec = 1;
+	t.service[0][0] = t.service[0][1] = 0.001;
+	T_CHECK(!np_qn_percentiles(&t.net, 1000000, share, 2, both, NULL));
+	T_CHECK(both[0] > 0.001 && both[0] < 0.003);
+
+	t_network_make(&t, 1, 2);
 	t.station[0].kind = NP_QN_LOADED;
 	t.station[0].n_loads = 1;
 	t.loads[0][0] = 1;

@@ -97,6 +97,8 @@ test_wrong_use_and_bad_files_are_told() {
 	row 1 'ring.workload: 4 tasks, and 2 nodes of 1 core: expected no more tasks' --nodes=2 "$RING"
 	printf 'tasks 2\n0: recv 1\n0: send 1\n1: recv 0\n1: send 0\n' >"$S/dead"
 	row 1 'deadlock after 0 s: task 0 waits to receive from task 1' "$S/dead"
+	printf 'tasks 2\n0: send 1 4\n0: recv 1\n1: send 0 4\n1: recv 0\n' >"$S/both"
+	row 1 'task 0 waits to send to task 1; sends of at most --eager bytes do not wait' "$S/both"
 	printf 'tasks 2\n0: jump\n' >"$S/bad"
 	row 1 'bad:2: "jump": expected compute' "$S/bad"
 	echo num_ranks 48 >"$S/all.goal"
