@@ -225,6 +225,13 @@ static bool has_ended(int rc)
 	       rc == ESLURM_ALREADY_DONE;
 }
 
+/* Whether it means that slurmctld gave no answer, as after a timeout. */
+static bool has_no_answer(int rc)
+{
+	return rc == ETIMEDOUT || (rc >= 1000 && rc < 2000) ||
+	       (rc >= 5000 && rc < 6000);
+}
+
 bool np_update_too_late(int rc)
 {
 	return rc == ESLURM_JOB_NOT_PENDING || has_ended(rc);
@@ -428,6 +435,8 @@ static enum update_result send_update(struct writer *writer,
 		np_shared_set_sending(writer->shared, NULL);
 	} while (rc == EAGAIN && n_checks < MAX_CHECKS &&
 		 check_job(writer, entry, ++n_checks == MAX_CHECKS, &sending));
+	if (has_no_answer(rc))
+		np_shared_expect_late(writer->shared);
 	if (rc == EAGAIN) /* np_modify() found a change by a user */
 		np_job_cache_lost_race(writer->cache, entry->in->owner);
 	/* Of an array, the record may end before the tasks that left it. */

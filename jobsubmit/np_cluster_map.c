@@ -267,15 +267,19 @@ static uint32_t max_u32(uint32_t a, uint32_t b)
 }
 
 /*
- * CPUs of a node that a job can use, given the memory that it needs for each
- * and the number of threads that it uses of each core.
+ * CPUs of a node that a job can use, given the limit of its partition, the
+ * memory that it needs for each and the number of threads that it uses of each
+ * core.
  */
 static uint64_t usable_cpus(const struct np_node_kind *kind,
+			    const struct np_part *part,
 			    const struct np_job_requirements *required)
 {
 	uint32_t threads = required->threads_per_core;
 	uint64_t cpus = kind->cpus, by_memory;
 
+	if (part->max_cpus && part->max_cpus < cpus)
+		cpus = part->max_cpus;
 	if (threads && threads < kind->threads)
 		cpus = cpus / kind->threads * threads;
 	if (!required->memory_per_cpu_mb)
@@ -299,7 +303,7 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 
 	*fit = (struct np_job_fit){
 		.partition = np_cluster_map_partition(map, required->partition),
-		.undetermined = required->wants_layout ||
+		.undetermined = required->undetermined ||
 				(required->partition &&
 				 strchr(required->partition, ',')),
 	};
@@ -317,8 +321,8 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 		n_matching++;
 		for (size_t w = 0; w < map->words; w++)
 			nodes[w] |= part->nodes[w] & kind->nodes[w];
-		if (usable_cpus(kind, required) < least_cpus)
-			least_cpus = usable_cpus(kind, required);
+		if (usable_cpus(kind, part, required) < least_cpus)
+			least_cpus = usable_cpus(kind, part, required);
 	}
 	/*
 	 * If all nodes of the partition are alike, devices and features that
@@ -393,11 +397,26 @@ static int add_host_names(struct np_cluster_map *map,
 		     0;
 }
 
+/* CPUs of a node without those of CoreSpecCount or CpuSpecList. */
+static uint32_t node_cpus(const node_info_t *node)
+{
+	return node->cpus_efctv ? node->cpus_efctv : node->cpus;
+}
+
+/* Memory of a node without MemSpecLimit. */
+static uint64_t node_memory_mb(const node_info_t *node)
+{
+	return node->real_memory > node->mem_spec_limit ?
+		       node->real_memory - node->mem_spec_limit :
+		       0;
+}
+
 static bool kind_equals(const struct np_node_kind *kind,
 			const node_info_t *node)
 {
-	return kind->cpus == node->cpus && kind->threads == node->threads &&
-	       kind->memory_mb == node->real_memory &&
+	return kind->cpus == node_cpus(node) &&
+	       kind->threads == node->threads &&
+	       kind->memory_mb == node_memory_mb(node) &&
 	       !strcmp(kind->features, node_features(node));
 }
 
@@ -406,9 +425,9 @@ static struct np_node_kind *add_kind(struct np_cluster_map *map,
 {
 	struct np_node_kind *kind = &map->kind[map->n_kinds];
 
-	kind->cpus = node->cpus;
+	kind->cpus = node_cpus(node);
 	kind->threads = node->threads;
-	kind->memory_mb = node->real_memory;
+	kind->memory_mb = node_memory_mb(node);
 	kind->features = strdup(node_features(node));
 	kind->nodes = calloc(map->words, sizeof(*kind->nodes));
 	map->n_kinds++;
@@ -423,12 +442,12 @@ static struct np_node_kind *add_kind(struct np_cluster_map *map,
  */
 static void reduce_kind(struct np_node_kind *kind, const node_info_t *node)
 {
-	if (node->cpus < kind->cpus)
-		kind->cpus = node->cpus;
+	if (node_cpus(node) < kind->cpus)
+		kind->cpus = node_cpus(node);
 	if (node->threads > kind->threads)
 		kind->threads = node->threads;
-	if (node->real_memory < kind->memory_mb)
-		kind->memory_mb = node->real_memory;
+	if (node_memory_mb(node) < kind->memory_mb)
+		kind->memory_mb = node_memory_mb(node);
 	kind->features[0] = '\0';
 }
 
@@ -487,6 +506,7 @@ static int add_parts(struct np_cluster_map *map,
 		part->is_default = info->flags & PART_FLAG_DEFAULT;
 		/* max_share is 0 with OverSubscribe=EXCLUSIVE. */
 		part->shares_nodes = !whole_nodes && info->max_share;
+		part->max_cpus = np_zero_if_unset(info->max_cpus_per_node);
 		for (size_t k = 0; k < map->n_kinds; k++)
 			part->n_kinds += np_bits_intersect(
 				part->nodes, map->kind[k].nodes, map->words);
@@ -880,6 +900,10 @@ static uint64_t compute_digest(const node_info_msg_t *nodes,
 		hash = hash_text(hash, node->node_hostname);
 		hash = hash_text(hash, node_features(node));
 		hash = np_hash(hash, &node->cpus, sizeof(node->cpus));
+		hash = np_hash(hash, &node->cpus_efctv,
+			       sizeof(node->cpus_efctv));
+		hash = np_hash(hash, &node->mem_spec_limit,
+			       sizeof(node->mem_spec_limit));
 		hash = np_hash(hash, &node->threads, sizeof(node->threads));
 		hash = np_hash(hash, &node->real_memory,
 			       sizeof(node->real_memory));
@@ -891,6 +915,8 @@ static uint64_t compute_digest(const node_info_msg_t *nodes,
 		hash = hash_text(hash, part->nodes);
 		hash = np_hash(hash, &part->flags, sizeof(part->flags));
 		hash = np_hash(hash, &part->max_share, sizeof(part->max_share));
+		hash = np_hash(hash, &part->max_cpus_per_node,
+			       sizeof(part->max_cpus_per_node));
 	}
 	hash = np_hash(hash, &whole_nodes, sizeof(whole_nodes));
 	return hash_text(hash, topology);

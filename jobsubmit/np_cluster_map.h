@@ -21,7 +21,7 @@
 
 /* Nodes that are alike in everything that a job can require of a node. */
 struct np_node_kind {
-	uint32_t cpus;	  /* of a node */
+	uint32_t cpus;	  /* of a node, that jobs may use; so is the memory */
 	uint32_t threads; /* per core */
 	uint64_t memory_mb;
 	char *features;	 /* "a,b" */
@@ -35,6 +35,7 @@ struct np_part {
 	bool shares_nodes; /* its jobs share nodes, unless they ask for
 			      exclusive ones */
 	bool no_leaves;	   /* its topology has no leaves, but another one has */
+	uint32_t max_cpus; /* that its jobs may use of a node; 0: all */
 	uint64_t *nodes;   /* bitmap */
 	size_t n_kinds;	   /* number of kinds that its nodes are of */
 };
@@ -62,9 +63,13 @@ struct np_job_requirements {
 	const char *partition; /* may be "a,b"; NULL: the default one */
 	const char *features;  /* NULL: none */
 	bool wants_devices;    /* such as GPUs */
-	bool wants_layout;     /* its nodes must be adjacent, or in segments of
-				  a given size: --contiguous, --segment,
-				  --exclusive=topo */
+	bool undetermined;     /* how many nodes suffice is not known: they
+				  must be adjacent or in segments (--contiguous,
+				  --segment, --exclusive=topo), or it needs
+				  sockets, cores or disk space of each
+				  (--ntasks-per-core, --ntasks-per-socket,
+				  --cores-per-socket, --sockets-per-node,
+				  --core-spec, --tmp) */
 	/* These numbers are 0 if they are not given. */
 	uint32_t threads_per_core; /* at most */
 	uint32_t cpus_per_node;

@@ -234,9 +234,15 @@ static struct np_job_requirements job_requirements(const slurm_job_info_t *job)
 							      NULL,
 		.wants_devices = job->tres_per_job || job->tres_per_node ||
 				 job->tres_per_socket || job->tres_per_task,
-		.wants_layout = np_zero_if_unset16(job->contiguous) ||
+		.undetermined = np_zero_if_unset16(job->contiguous) ||
 				job->shared == JOB_SHARED_TOPO ||
-				np_zero_if_unset16(NP_JOB_SEGMENT(job)),
+				np_zero_if_unset16(NP_JOB_SEGMENT(job)) ||
+				np_zero_if_unset16(job->ntasks_per_core) ||
+				np_zero_if_unset16(job->ntasks_per_socket) ||
+				np_zero_if_unset16(job->cores_per_socket) ||
+				np_zero_if_unset16(job->sockets_per_node) ||
+				np_zero_if_unset16(job->core_spec) ||
+				np_zero_if_unset(job->pn_min_tmp_disk),
 		.threads_per_core = np_zero_if_unset16(job->threads_per_core),
 		.cpus_per_node = np_zero_if_unset16(job->pn_min_cpus),
 		.cpus = np_zero_if_unset(job->num_cpus),
@@ -258,9 +264,11 @@ static bool holds_nodes(const slurm_job_info_t *job)
 	       job->job_state & JOB_COMPLETING;
 }
 
+/* In a federation, a job that runs on another cluster is pending and revoked. */
 static bool is_pending(const slurm_job_info_t *job)
 {
-	return (job->job_state & JOB_STATE_BASE) == JOB_PENDING;
+	return (job->job_state & JOB_STATE_BASE) == JOB_PENDING &&
+	       !(job->job_state & JOB_REVOKED);
 }
 
 /* Whether a pending job may start without an intervention, by its reason. */

@@ -21,6 +21,8 @@
 #include "np_text.h"
 #include "np_topo.h"
 
+#include <slurm/slurmdb.h>
+
 /* ---- Is this slurmctld the active controller? ---- */
 
 #define REREAD_SEC 60 /* how often slurm.conf is read, in case it changes */
@@ -57,6 +59,21 @@ int np_controller_read_conf(struct np_controller *controller,
 			       "host, %s",
 			       controller->host);
 	return 0;
+}
+
+/*
+ * Whether this cluster is in a federation. There Slurm passes what job_submit
+ * writes into a job, and every update of a pending job, on to other clusters,
+ * whose nodes have other names, or are other nodes with the same names.
+ */
+static bool is_federated(void)
+{
+	slurmdb_federation_rec_t *federation = NULL;
+	bool found = !slurm_load_federation((void **)&federation) &&
+		     federation && federation->name;
+
+	slurm_destroy_federation_rec(federation);
+	return found;
 }
 
 /* Whether slurm.conf was read less than sec seconds before now_sec. */
@@ -106,6 +123,10 @@ int np_controller_refresh(struct np_controller *controller, double now_sec,
 		return rc;
 	rc = np_controller_read_conf(controller, conf, err);
 	np_free_conf(conf);
+	if (!rc && is_federated())
+		rc = np_errf(
+			err, -EAGAIN,
+			"this cluster is in a federation: placement is off");
 	if (!rc)
 		controller->conf_read_sec = now_sec;
 	return rc;
@@ -813,10 +834,16 @@ int np_state_make(const struct np_state_input *input,
 
 /* Rest per time of work: the thread works a twentieth of the time. */
 #define REST_TO_WORK 19
+/*
+ * Seconds from a submission to the end of the next pass: less than the 10 s for
+ * which np_shared.c holds submissions that wait for it.
+ */
+#define MAX_WAIT_SEC 9
 
 double np_placer_gap_sec(double took_sec, double interval_sec)
 {
-	double sec = fmin(REST_TO_WORK * took_sec, interval_sec);
+	double most_sec = fmin(interval_sec, MAX_WAIT_SEC - 2 * took_sec);
+	double sec = fmin(REST_TO_WORK * took_sec, most_sec);
 
 	return fmax(fmax(sec, took_sec), NP_PLACER_LEAST_GAP_SEC);
 }

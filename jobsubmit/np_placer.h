@@ -49,7 +49,8 @@ void np_placer_run(struct np_placer *placer, bool (*may_continue)(void *arg),
  * The more jobs Slurm has, the longer a pass takes, and part of it holds
  * Slurm's locks. The thread therefore works at most a twentieth of the time.
  * But it never rests longer than PlacementInterval, as users wait for its
- * decisions, and never shorter than the pass took. took_sec counts only the
+ * decisions, nor so long that submissions that wait for the next pass are
+ * released before that pass ends, and never shorter than the pass took. took_sec counts only the
  * work that slurmctld may notice, not the writing of files afterwards, so that
  * a slow disk does not make decisions out of date.
  */

@@ -545,6 +545,13 @@ void np_shared_set_sending(struct np_shared *shared,
 	pthread_mutex_unlock(&shared->lock);
 }
 
+void np_shared_expect_late(struct np_shared *shared)
+{
+	pthread_mutex_lock(&shared->lock);
+	shared->late_until_sec = np_mono_sec() + NP_SHARED_LATE_SEC;
+	pthread_mutex_unlock(&shared->lock);
+}
+
 uint64_t np_shared_doubt(struct np_shared *shared,
 			 const struct np_sending *sending)
 {
@@ -869,7 +876,8 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 	sending = shared->sending;
 	if (is_own_update(sending, desc, change.id, change.task, uid))
 		rc = handle_own_update(shared, sending);
-	else if (uid == geteuid() && np_annotation_exists(desc->admin_comment))
+	else if (uid == geteuid() && np_mono_sec() < shared->late_until_sec &&
+		 np_annotation_exists(desc->admin_comment))
 		rc = EAGAIN; /* a late update, abandoned by the thread */
 	else
 		handle_change(shared, desc, single, &change);
@@ -974,9 +982,15 @@ submission_requirements(const job_desc_msg_t *desc)
 								NULL,
 		.wants_devices = desc->tres_per_job || desc->tres_per_node ||
 				 desc->tres_per_socket || desc->tres_per_task,
-		.wants_layout = np_zero_if_unset16(desc->contiguous) ||
+		.undetermined = np_zero_if_unset16(desc->contiguous) ||
 				desc->shared == JOB_SHARED_TOPO ||
-				np_zero_if_unset16(NP_DESC_SEGMENT(desc)),
+				np_zero_if_unset16(NP_DESC_SEGMENT(desc)) ||
+				np_zero_if_unset16(desc->ntasks_per_core) ||
+				np_zero_if_unset16(desc->ntasks_per_socket) ||
+				np_zero_if_unset16(desc->cores_per_socket) ||
+				np_zero_if_unset16(desc->sockets_per_node) ||
+				np_zero_if_unset16(desc->core_spec) ||
+				np_zero_if_unset(desc->pn_min_tmp_disk),
 		.threads_per_core = np_zero_if_unset16(desc->threads_per_core),
 		.cpus_per_node = np_zero_if_unset16(desc->pn_min_cpus),
 		.cpus = np_zero_if_unset(desc->min_cpus),
@@ -1332,6 +1346,7 @@ static void submit_without_decision(struct submission *submission,
 
 	if (starting && submission->mode == NP_MODE_ENFORCE &&
 	    !(request_flags(submission->desc) & IGNORED_FLAGS) &&
+	    !submission_requirements(submission->desc).undetermined &&
 	    can_annotate(submission->desc)) {
 		outcome.action = NP_ACT_HOLD;
 		outcome.until_sec = submission->now_sec + HOLD_SEC;

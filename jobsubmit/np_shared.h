@@ -193,6 +193,8 @@ struct np_shared {
 	/* The update that the thread is sending, or NULL. It passes through
 	   job_modify, which must not mistake it for a user's change. */
 	const struct np_sending *sending;
+	double late_until_sec; /* CLOCK_MONOTONIC, until when an update to which
+				  the thread got no answer may still arrive */
 	/* CLOCK_MONOTONIC, when a submission was last allowed to start.
 	   slurmctld makes a job of it only after the callback has returned. */
 	double admitted_sec;
@@ -237,6 +239,10 @@ const struct np_written *np_shared_find_written(const struct np_shared *shared,
 /* For the thread: set the update that it is sending; NULL: none. */
 void np_shared_set_sending(struct np_shared *shared,
 			   const struct np_sending *sending);
+
+/* For the thread: an update got no answer, and may arrive later. */
+#define NP_SHARED_LATE_SEC 600
+void np_shared_expect_late(struct np_shared *shared);
 
 /*
  * For the thread, after an update was refused: the order of the last doubtful

@@ -2222,7 +2222,12 @@ struct np_subgroup {
 	uint32_t first, n;		  /* requests, in groups.by_subgroup */
 	uint32_t n_ready; /* of these may start; they come first */
 	uint64_t wanted;  /* nodes that the ready requests want in total */
-	uint64_t in_free, in_usable; /* nodes on the leaves held */
+	/* Nodes on the leaves held. With a limit on switches, the nodes that
+	   count are at most these, and at least as many less as were given up
+	   since they were counted. */
+	uint64_t in_free, in_usable;
+	uint64_t less_free, less_usable;
+	bool counted; /* in_free and in_usable are exact */
 };
 
 /* Requests that share one set of leaves. */
@@ -2490,27 +2495,57 @@ static int requests_init(struct np_requests *requests,
 
 /* ---- Groups ---- */
 
+/* Free nodes of a subgroup with a limit on switches, on a set of leaves. */
+static uint64_t free_within(const struct np_groups *groups,
+			    const struct np_subgroup *subgroup,
+			    const uint64_t *leaves)
+{
+	return counts_sum(groups->problem->leaves, subgroup->switches,
+			  subgroup->free, subgroup->no_leaf_free, leaves);
+}
+
+/* The same for usable nodes. */
+static uint64_t usable_within(const struct np_groups *groups,
+			      const struct np_subgroup *subgroup,
+			      const uint64_t *leaves)
+{
+	return counts_sum(groups->problem->leaves, subgroup->switches,
+			  subgroup->counts->usable,
+			  subgroup->counts->no_leaf_usable, leaves);
+}
+
+/* Count the nodes of a subgroup with a limit on switches. */
+static void count_subgroup(const struct np_groups *groups,
+			   struct np_subgroup *subgroup)
+{
+	const uint64_t *leaves = groups->at[subgroup->group].leaves;
+
+	if (subgroup->counted)
+		return;
+	subgroup->in_free = free_within(groups, subgroup, leaves);
+	subgroup->in_usable = usable_within(groups, subgroup, leaves);
+	subgroup->less_free = subgroup->less_usable = 0;
+	subgroup->counted = true;
+}
+
 /* Free nodes of a subgroup on the leaves that its group holds. */
 static uint64_t free_nodes(const struct np_groups *groups,
-			   const struct np_subgroup *subgroup)
+			   struct np_subgroup *subgroup)
 {
-	return subgroup->switches ?
-		       counts_sum(groups->problem->leaves, subgroup->switches,
-				  subgroup->free, subgroup->no_leaf_free,
-				  groups->at[subgroup->group].leaves) :
-		       subgroup->in_free + subgroup->no_leaf_free;
+	if (!subgroup->switches)
+		return subgroup->in_free + subgroup->no_leaf_free;
+	count_subgroup(groups, subgroup);
+	return subgroup->in_free;
 }
 
 /* The same for usable nodes. */
 static uint64_t usable_nodes(const struct np_groups *groups,
-			     const struct np_subgroup *subgroup)
+			     struct np_subgroup *subgroup)
 {
-	return subgroup->switches ?
-		       counts_sum(groups->problem->leaves, subgroup->switches,
-				  subgroup->counts->usable,
-				  subgroup->counts->no_leaf_usable,
-				  groups->at[subgroup->group].leaves) :
-		       subgroup->in_usable + subgroup->counts->no_leaf_usable;
+	if (!subgroup->switches)
+		return subgroup->in_usable + subgroup->counts->no_leaf_usable;
+	count_subgroup(groups, subgroup);
+	return subgroup->in_usable;
 }
 
 /* Whether the leaves of a request's group have enough usable nodes for it. */
@@ -2627,6 +2662,10 @@ static uint32_t subgroup_of(struct np_groups *groups, uint32_t group,
 		.no_leaf_free = shares ? counts->no_leaf_free_shared :
 					 counts->no_leaf_free_alone,
 	};
+	if (job->switches) { /* they count like those of a switch */
+		subgroup->in_free = subgroup->no_leaf_free;
+		subgroup->in_usable = counts->no_leaf_usable;
+	}
 	np_bits_or(groups->at[group].reach, counts->reach,
 		   groups->problem->leaf_words);
 	groups->at[group].subgroup = i;
@@ -2859,6 +2898,9 @@ static void group_take(struct np_groups *groups, uint32_t id, uint32_t leaf)
 		subgroup = &groups->subgroup[i];
 		subgroup->in_free += subgroup->free[leaf];
 		subgroup->in_usable += subgroup->counts->usable[leaf];
+		subgroup->less_free += subgroup->free[leaf];
+		subgroup->less_usable += subgroup->counts->usable[leaf];
+		subgroup->counted = false;
 	}
 	if (groups->of_class[group->class].last_taker)
 		groups->of_class[group->class].last_taker[leaf] = id;
@@ -2876,6 +2918,12 @@ static void group_release(struct np_groups *groups, uint32_t id, uint32_t leaf)
 	group->supply -= groups->problem->leaf_usable[leaf];
 	for (uint32_t i = group->subgroup; i != NP_NONE; i = subgroup->next) {
 		subgroup = &groups->subgroup[i];
+		subgroup->counted = false;
+		if (subgroup->switches) {
+			subgroup->less_free += subgroup->free[leaf];
+			subgroup->less_usable += subgroup->counts->usable[leaf];
+			continue;
+		}
 		subgroup->in_free -= subgroup->free[leaf];
 		subgroup->in_usable -= subgroup->counts->usable[leaf];
 	}
@@ -3010,6 +3058,30 @@ static bool subgroup_spares(const struct np_groups *groups,
 	return true;
 }
 
+/* a - b, or 0 if that is more than a. */
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/*
+ * Whether certainly no request of a subgroup with a limit on switches loses by
+ * that: the nodes of the leaf count, and all that were given up.
+ */
+static bool certainly_spares(const struct np_groups *groups,
+			     const struct np_subgroup *subgroup, uint32_t leaf,
+			     uint32_t rank)
+{
+	return subgroup_spares(
+		groups, subgroup, subgroup->in_free,
+		less(subgroup->in_free,
+		     subgroup->less_free + subgroup->free[leaf]),
+		subgroup->in_usable,
+		less(subgroup->in_usable,
+		     subgroup->less_usable + subgroup->counts->usable[leaf]),
+		rank);
+}
+
 /*
  * Whether no request of higher precedence than rank loses if its group gives up
  * a leaf.
@@ -3024,14 +3096,19 @@ static bool group_spares(const struct np_groups *groups, uint32_t id,
 		uint64_t had_free, had_usable, free, usable;
 
 		subgroup = &groups->subgroup[i];
+		if (subgroup->switches &&
+		    certainly_spares(groups, subgroup, leaf, rank))
+			continue;
 		had_free = free_nodes(groups, subgroup);
 		had_usable = usable_nodes(groups, subgroup);
 		np_bits_clear(group->leaves, leaf);
-		free = subgroup->switches ? free_nodes(groups, subgroup) :
-					    had_free - subgroup->free[leaf];
-		usable = subgroup->switches ?
-				 usable_nodes(groups, subgroup) :
-				 had_usable - subgroup->counts->usable[leaf];
+		free = subgroup->switches ?
+			       free_within(groups, subgroup, group->leaves) :
+			       had_free - subgroup->free[leaf];
+		usable =
+			subgroup->switches ?
+				usable_within(groups, subgroup, group->leaves) :
+				had_usable - subgroup->counts->usable[leaf];
 		np_bits_set(group->leaves, leaf);
 		if (!subgroup_spares(groups, subgroup, had_free, free,
 				     had_usable, usable, rank))
@@ -3386,8 +3463,7 @@ static int grow_by(struct np_groups *groups, uint32_t rank, enum want want,
 static int grow_request(struct np_groups *groups, uint32_t rank, bool *changed)
 {
 	const struct np_request *request = &groups->requests->at[rank];
-	const struct np_subgroup *subgroup =
-		&groups->subgroup[request->subgroup];
+	struct np_subgroup *subgroup = &groups->subgroup[request->subgroup];
 	int rc = 0;
 
 	if (request->ready && free_nodes(groups, subgroup) < request->cum_nodes)
@@ -4000,6 +4076,7 @@ struct np_admitted {
 	uint64_t *leaves; /* that it may use */
 	uint32_t class;
 	bool holds;	 /* its class holds them, so others avoid them */
+	bool may_start;	 /* before the next decision */
 	bool restricted; /* it may use no others */
 };
 
@@ -4871,8 +4948,9 @@ static int add_to_journal(struct np_placement *placement,
 		NP_BITS_EACH(leaf, leaves, words)
 			class_take(&allocation->classes, admitted->class,
 				   (uint32_t)leaf);
-	prefer_admit(&allocation->prefer, &admitted->job, admitted->restricted,
-		     leaves);
+	if (admitted->may_start)
+		prefer_admit(&allocation->prefer, &admitted->job,
+			     admitted->restricted, leaves);
 	return 0;
 }
 
@@ -4918,8 +4996,7 @@ static enum np_why why_unrestricted(const struct submission *submission)
 	size_t at = submission->class * classes->words;
 
 	if (classes->at[submission->class].self_conflict ||
-	    np_bits_any(classes->hard + at, classes->words) ||
-	    np_bits_any(classes->soft + at, classes->words) ||
+	    np_bits_any(classes->relevant + at, classes->words) ||
 	    !class_open_everywhere(classes, submission->class))
 		return NP_WHY_FITS;
 	return why_harmless(classes->problem->table, submission->job);
@@ -4939,6 +5016,11 @@ static bool select_leaves(const struct submission *submission,
 	size_t words = submission->allocation->problem.leaf_words;
 	uint64_t have;
 
+	/* Otherwise all leaves would be added, one by one, to no avail. */
+	if (counts_sum(submission->allocation->problem.leaves,
+		       submission->job->switches, column, no_leaf,
+		       can) < submission->job->nodes_min)
+		return false;
 	for (size_t w = 0; w < words; w++)
 		submission->leaves[w] = can[w] & held[w];
 	do {
@@ -5056,6 +5138,17 @@ static bool holds_leaves(const struct np_outcome *outcome)
 	       outcome->cause.why != NP_WHY_TASKS_TOGETHER;
 }
 
+/* Whether the job may take nodes before the next decision. */
+static bool may_start(const struct submission *submission)
+{
+	const struct np_job *job = submission->job;
+
+	return job->state == NP_JOB_READY &&
+	       job->eligible_sec <= submission->now_sec &&
+	       is_feasible(&submission->allocation->problem, job,
+			   submission->counts);
+}
+
 /* Decide, and record the leaves in the journal. 0 or -ENOMEM. */
 static int decide_submission(struct submission *submission)
 {
@@ -5077,7 +5170,8 @@ static int decide_submission(struct submission *submission)
 		return rc;
 	if (submission->outcome->action == NP_ACT_NONE) {
 		if (!(submission->allocation->problem.policy.modes &
-		      1u << NP_MODE_PREFER))
+		      1u << NP_MODE_PREFER) ||
+		    !may_start(submission))
 			return 0; /* only mode prefer counts its nodes */
 		memcpy(submission->leaves, submission->counts->reach,
 		       submission->allocation->problem.leaf_words *
@@ -5086,6 +5180,7 @@ static int decide_submission(struct submission *submission)
 	admitted.leaves = submission->leaves;
 	admitted.restricted = submission->outcome->action == NP_ACT_RESTRICT;
 	admitted.holds = holds_leaves(submission->outcome);
+	admitted.may_start = may_start(submission);
 	admitted.class = submission->class;
 	return add_to_journal(submission->placement, submission->allocation,
 			      &admitted);

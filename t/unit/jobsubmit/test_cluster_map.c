@@ -1,4 +1,5 @@
 #include "t.h"
+#include "np_bits.h"
 #include "np_topo.h"
 #include "some_slurm.h"
 
@@ -460,6 +461,37 @@ T_TEST("a job that takes one thread of each core needs more nodes")
 		T_ROW("both", fit.min_nodes == 4);
 	}
 	np_cluster_map_unref(a);
+}
+
+/* Each node has four or eight CPUs and 2000 or 8000 MB. */
+T_TEST("CPUs and memory that jobs may not use are not counted")
+{
+	struct np_job_requirements by_cpus = { .cpus = 16 };
+	struct np_job_requirements by_memory = { .memory_mb = 2000 };
+	uint64_t nodes[1];
+	struct np_cluster_map *reserved = NULL, *limited = NULL;
+	struct np_job_fit fit;
+
+	np_cluster_map_fit(ctld.map, &by_cpus, nodes, &fit);
+	T_ROW("all CPUs", fit.min_nodes == 4);
+	for (size_t i = 0; i < SOME_NODES; i++) {
+		ctld.node[i].cpus_efctv = ctld.node[i].cpus - 1;
+		ctld.node[i].mem_spec_limit = 1;
+	}
+	reserved = make(&ctld, ctld.map, ctld.info.topology, false);
+	T_ROW("nodes changed", reserved && reserved != ctld.map);
+	np_cluster_map_fit(reserved, &by_cpus, nodes, &fit);
+	T_ROW("CoreSpecCount", fit.min_nodes == 6);
+	np_cluster_map_fit(reserved, &by_memory, nodes, &fit);
+	T_ROW("MemSpecLimit", np_bits_count(nodes, 1) == 4);
+	for (size_t i = 0; i < SOME_PARTS; i++)
+		ctld.part[i].max_cpus_per_node = 2;
+	limited = make(&ctld, reserved, ctld.info.topology, false);
+	T_ROW("partitions changed", limited && limited != reserved);
+	np_cluster_map_fit(limited, &by_cpus, nodes, &fit);
+	T_ROW("MaxCPUsPerNode", fit.min_nodes == 8);
+	np_cluster_map_unref(limited);
+	np_cluster_map_unref(reserved);
 }
 
 T_TEST("what cannot be is reported")

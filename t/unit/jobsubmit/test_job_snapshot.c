@@ -28,6 +28,8 @@ SET(cron, j->bitflags = CRON_JOB)
 SET(due, j->deadline = SOME_NOW + 9000)
 SET(alone, j->shared = JOB_SHARED_NONE)
 SET(contiguous, j->contiguous = 1)
+SET(tasks_of_a_core, j->ntasks_per_core = 1)
+SET(revoked, j->job_state = JOB_PENDING | JOB_REVOKED)
 SET(alone_on_switch, j->shared = JOB_SHARED_TOPO)
 #if NP_SLURM_AT_LEAST(26, 5)
 SET(in_segments, j->segment_size = 2)
@@ -102,6 +104,9 @@ static const struct {
 	  true },
 	{ "with nodes next to each other", contiguous, true, NP_JOB_READY,
 	  SHARES | NP_JOB_CONSTRAINT, 0, 0, "loud", true },
+	{ "with tasks counted in cores", tasks_of_a_core, true, NP_JOB_READY,
+	  SHARES | NP_JOB_CONSTRAINT, 0, 0, "loud", true },
+	{ "running on another cluster of a federation", revoked, false },
 	{ "alone on its leaf switches", alone_on_switch, true, NP_JOB_READY,
 	  NP_JOB_CONSTRAINT, 0, 0, "loud", true },
 #if NP_SLURM_AT_LEAST(26, 5)

@@ -207,24 +207,27 @@ static const struct {
 	const char *name;
 	uint32_t uid_plus; /* to that of this process, which is slurmctld's */
 	const char *id, *exc, *comment;
-	bool sending, overtaken;
+	bool sending, overtaken, lost; /* lost: an update got no answer */
 	int rc;
 	size_t n; /* changes of others */
 } own[] = {
-	{ "the thread's update", 0, "7", "n1", NOTE, true, false, 0, 0 },
+	{ "the thread's update", 0, "7", "n1", NOTE, true, false, false, 0, 0 },
 	{ "as another plugin has changed it", 0, "7", "n1,n2", "seen " NOTE,
-	  true, false, 0, 0 },
+	  true, false, false, 0, 0 },
 	{ "an older one of the same job", 0, "7", "n1", "netprof{held=30}",
-	  true, false, EAGAIN, 0 },
+	  true, false, true, EAGAIN, 0 },
 	{ "an update that a user has overtaken", 0, "7", "n1", NOTE, true, true,
-	  EAGAIN, 0 },
-	{ "another user's, just like it", 1, "7", "n1", NOTE, true, false, 0,
-	  1 },
-	{ "an administrator's list", 0, "7", "n2", "", true, false, 0, 1 },
-	{ "another job", 0, "8", "n1", "", true, false, 0, 1 },
-	{ "an update that is expected no more", 0, "7", "n1", NOTE, false,
 	  false, EAGAIN, 0 },
-	{ "netprof release", 0, "7", "", "", false, false, 0, 1 },
+	{ "another user's, just like it", 1, "7", "n1", NOTE, true, false,
+	  false, 0, 1 },
+	{ "an administrator's list", 0, "7", "n2", "", true, false, false, 0,
+	  1 },
+	{ "another job", 0, "8", "n1", "", true, false, false, 0, 1 },
+	{ "an update that is expected no more", 0, "7", "n1", NOTE, false,
+	  false, true, EAGAIN, 0 },
+	{ "a tool of SlurmUser that keeps the annotation", 0, "7", NULL,
+	  NOTE " ticket", false, false, false, 0, 0 },
+	{ "netprof release", 0, "7", "", "", false, false, false, 0, 1 },
 };
 
 T_TEST("the thread's own updates are known")
@@ -242,6 +245,8 @@ T_TEST("the thread's own updates are known")
 			T_CHECK(!np_modify(shared, &d, SOME_UID));
 			forget(&d);
 		}
+		if (r->lost)
+			np_shared_expect_late(shared);
 		np_shared_set_sending(shared, r->sending ? &s : NULL);
 		describe(&d, r->id, r->exc, 0, r->comment);
 		T_ROW(r->name,

@@ -6,6 +6,7 @@
 #include "some_clock.h"
 #include "some_slurm.h"
 
+#include <slurm/slurmdb.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -21,6 +22,7 @@ static struct {
 	double loaded_sec;	    /* when it looked at the jobs; monotonic */
 	long slow_sec;		    /* that Slurm takes for its answer */
 	bool conf_fails;	    /* it has no answer about slurm.conf */
+	slurmdb_federation_rec_t federation;
 } w;
 
 /* In place of Slurm's, which would ask slurmctld. */
@@ -57,6 +59,17 @@ int slurm_load_ctl_conf(time_t since, slurm_conf_t **out)
 	}
 	*out = &w.conf;
 	return 0;
+}
+
+int slurm_load_federation(void **out)
+{
+	*out = w.federation.name ? &w.federation : NULL;
+	return 0;
+}
+
+void slurm_destroy_federation_rec(void *federation)
+{
+	(void)federation;
 }
 
 /* As 22.05 does it: what it leaves behind, somebody else must have freed. */
@@ -401,6 +414,18 @@ T_TEST("slurm.conf stays in use for a while when slurmctld does not give it")
 	w.conf_fails = true;
 	T_CHECK(!np_controller_refresh(&c, 1700, &err));
 	T_ROW("and again the next time", some_n_logged() == before + 2);
+}
+
+T_TEST("placement is off in a federation")
+{
+	struct np_controller c = { .index = -1 };
+	struct np_err err = NP_ERR_INIT;
+
+	w.federation.name = (char *)"all";
+	T_CHECK(np_controller_refresh(&c, 1000, &err) == -EAGAIN);
+	T_ROW(err.text, strstr(err.text, "in a federation: placement is off"));
+	w.federation.name = NULL;
+	T_CHECK(!np_controller_refresh(&c, 1001, &err));
 }
 
 /* When slurmctld starts, users are not looked up before the first pass. */

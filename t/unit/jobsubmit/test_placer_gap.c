@@ -10,6 +10,8 @@ static const struct {
 	{ "a twentieth of the time", 0.05, 2, 0.95 },
 	{ "users do not wait longer than the interval", 0.5, 2, 2 },
 	{ "never busy for more than half of the time", 7, 2, 7 },
+	{ "the next pass ends before jobs are released that wait for it", 0.6,
+	  60, 7.8 },
 	{ "a short interval", 0.05, 0.1, NP_PLACER_LEAST_GAP_SEC },
 	{ "a clock that stood still", 0, 2, NP_PLACER_LEAST_GAP_SEC },
 };

@@ -185,6 +185,10 @@ static void by_cpu_memory(job_desc_msg_t *d)
 	d->pn_min_memory = 4000 | MEM_PER_CPU;
 }
 
+static void by_tasks_of_core(job_desc_msg_t *d) { d->ntasks_per_core = 1; }
+static void by_spare_cores(job_desc_msg_t *d) { d->core_spec = 1; }
+static void by_disk(job_desc_msg_t *d) { d->pn_min_tmp_disk = 100; }
+
 static void by_feature(job_desc_msg_t *d) { d->features = (char *)"big"; }
 
 static void by_devices(job_desc_msg_t *d)
@@ -223,6 +227,9 @@ static const struct {
 	{ "much memory: it goes to another leaf anyhow", by_memory, "" },
 	{ "much memory for a CPU", by_cpu_memory, "" },
 	{ "a feature of one leaf", by_feature, "" },
+	{ "tasks counted in cores", by_tasks_of_core, "-" },
+	{ "cores for the system", by_spare_cores, "-" },
+	{ "disk space", by_disk, "-" },
 	{ "devices", by_devices, "-" },
 	{ "nothing is said", everything_unset, BUT1 },
 };

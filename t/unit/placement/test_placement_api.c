@@ -131,11 +131,20 @@ T_TEST("the slowdown of a leaf is the worst predicted one there")
 	np_placement_free(p);
 }
 
+static struct np_outcome outcome; /* of the last submission */
+
+/* A job is submitted; what was opened to it. */
+static const char *submit_job(struct np_placement *p, const struct np_job *job,
+			      int64_t now_sec)
+{
+	T_CHECK(!np_placement_submit(p, job, NULL, now_sec, &outcome, NULL));
+	return w_opens(&world, &outcome);
+}
+
 /* A user submits a job of the application for nodes; what was opened to it. */
 static const char *submit_by(uint32_t owner, struct np_placement *p,
 			     int32_t app, uint32_t nodes, int64_t now_sec)
 {
-	static struct np_outcome v;
 	struct np_job j = {
 		.state = NP_JOB_READY,
 		.mode = NP_MODE_ENFORCE,
@@ -146,8 +155,7 @@ static const char *submit_by(uint32_t owner, struct np_placement *p,
 		.owner = owner,
 	};
 
-	T_CHECK(!np_placement_submit(p, &j, NULL, now_sec, &v, NULL));
-	return w_opens(&world, &v);
+	return submit_job(p, &j, now_sec);
 }
 
 static const char *submit(struct np_placement *p, int32_t app, uint32_t nodes,
@@ -172,6 +180,70 @@ T_TEST("two submissions between decisions see each other")
 	T_CHECK(!strcmp(submit(p, APP_X, 4, 1001), "b"));
 	T_CHECK(!strcmp(submit(p, APP_X, 5, 1001), "hold"));
 	np_placement_free(p);
+}
+
+/* V suffers from X and W together, and Q of user 7 from his own P and from L. */
+T_TEST("who conflicts through a third job is not called harmless")
+{
+	struct np_placement *p =
+		decided("leaf a 4; leaf b 4; app X; app Y; app H; app V; app W;"
+			"both X Y .3; pair V X .07; pair V W .04;" ALL
+			"run 8 V a:1; run 9 Y a:1; job 1 X 2");
+
+	submit(p, 4, 2, 1001);
+	T_CHECK(outcome.action == NP_ACT_UNRESTRICTED &&
+		outcome.cause.why == NP_WHY_FITS);
+	np_placement_free(p);
+	p = decided(
+		"leaf a 4; leaf b 4; app P own=7; app Q own=7; app L; app Y;"
+		"both P Y .3; pair P Q .06; pair P L .06;" ALL
+		"run 8 L a:1; run 9 Y a:1; job 1 P 2 own=7");
+	submit_by(7, p, 1, 2, 1001);
+	T_CHECK(outcome.action == NP_ACT_UNRESTRICTED &&
+		outcome.cause.why == NP_WHY_FITS);
+	np_placement_free(p);
+}
+
+/* In mode prefer nodes count as taken by submissions that start before the next decision. */
+T_TEST("submissions that cannot start take no nodes")
+{
+	static const struct {
+		const char *name;
+		uint32_t nodes;
+		enum np_job_state state;
+		const char *x_opens;
+	} rows[] = {
+		{ "no other submission", 0, NP_JOB_READY, "b" },
+		{ "more nodes than there are", 1000, NP_JOB_READY, "b" },
+		{ "a job that is held", 4, NP_JOB_WAITING, "b" },
+		{ "a job that may start", 6, NP_JOB_READY, "any" },
+	};
+
+	T_EACH(r, rows) {
+		struct np_placement *p =
+			decided("leaf a 4; leaf b 4; app X; app Y; both X Y .3;"
+				"job 99 - 1 waiting mode=prefer; run 9 Y a:1");
+		struct np_job other = {
+			.state = r->state,
+			.mode = NP_MODE_PREFER,
+			.tasks = 1,
+			.nodes_min = r->nodes,
+			.profile = NP_PROFILE_UNKNOWN,
+			.owner = 7,
+		};
+		struct np_job x = {
+			.state = NP_JOB_READY,
+			.mode = NP_MODE_PREFER,
+			.tasks = 1,
+			.nodes_min = 2,
+			.profile = APP_X,
+		};
+
+		if (r->nodes)
+			submit_job(p, &other, 1001);
+		T_ROW(r->name, !strcmp(submit_job(p, &x, 1001), r->x_opens));
+		np_placement_free(p);
+	}
 }
 
 T_TEST("what was admitted outlives the decision")
