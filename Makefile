@@ -107,15 +107,15 @@ ANALYSIS_MAN := $(wildcard analysis/*/doc/*.[1-9])
 .DEFAULT_GOAL := all
 .PHONY: all libraries packages unit check bench validate demo install uninstall clean help FORCE
 
-all: libraries ## build the programs, with the libraries that are here
+all: libraries ## build the programs, with the optional libraries that are installed
 	@$(MAKE) --no-print-directory shipped
 # programs: also what the tests' cluster needs.
 .PHONY: programs shipped core
 programs: shipped $(BUILD)/quiet_poll.so $(BUILD)/late $(BUILD)/hungfs
 shipped: core $(ANALYSIS_BIN) $(ANALYSIS_LIBEXEC)
-core: $(BIN) $(LIBEXEC) $(PLUGINS) ## build all but what the package netprof-analysis holds
+core: $(BIN) $(LIBEXEC) $(PLUGINS) ## build everything except the package netprof-analysis
 
-libraries: ## say which libraries are missing, and what is left out without them
+libraries: ## name missing libraries, and the features left out without them
 	@CC='$(CC)' etc/libraries
 
 packages: ## install what the build and the tests need, on Debian (as root)
@@ -170,13 +170,13 @@ put_pages = for m in $(1); do to=$(DESTDIR)$(mandir)/man$${m\#\#*.}/$${m\#\#*/};
 .PHONY: install-core install-analysis
 install: install-core install-analysis ## install under $(DESTDIR)$(prefix)
 
-install-analysis: $(ANALYSIS_BIN) $(ANALYSIS_LIBEXEC) ## the package netprof-analysis alone
+install-analysis: $(ANALYSIS_BIN) $(ANALYSIS_LIBEXEC) ## install only the package netprof-analysis
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libexecdir)
 	install -m755 $(ANALYSIS_BIN) $(DESTDIR)$(bindir)
 	install -m755 $(ANALYSIS_LIBEXEC) $(DESTDIR)$(libexecdir)
 	$(call put_pages,$(ANALYSIS_MAN))
 
-install-core: core ## all but that
+install-core: core ## install everything except netprof-analysis
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libexecdir) \
 		$(DESTDIR)$(slurm_plugindir) $(DESTDIR)$(sysconfdir)/plugstack.conf.d
 	install -m755 $(BIN) $(DESTDIR)$(bindir)
@@ -195,7 +195,7 @@ install-core: core ## all but that
 		$(BUILD)/netprof check --versions $(addprefix $(DESTDIR)$(slurm_plugindir)/,\
 		spank_netprof.so job_submit_netprof.so) || :
 
-uninstall: ## remove what install put there; configuration and store stay
+uninstall: ## remove the installed files; keep configuration and store
 	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN) $(ANALYSIS_BIN)) \
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(libexecdir)/%,$(LIBEXEC) $(ANALYSIS_LIBEXEC)) \
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) \
@@ -208,12 +208,12 @@ uninstall: ## remove what install put there; configuration and store stay
 
 REVISION ?= 1
 .PHONY: deb rpm check-packages
-deb: ## Debian packages for the Slurm that is here, in build-packages
+deb: ## build Debian packages for the installed Slurm, in build-packages
 	@etc/packages install build
 	@etc/packages install deb
 	@etc/make-packages deb $(VERSION) $(REVISION) $(slurm_plugindir) build-packages
 
-rpm: libraries ## the same as RPMs
+rpm: libraries ## build RPMs for the installed Slurm, in build-packages
 	@etc/packages install rpm
 	@etc/make-packages rpm $(VERSION) $(REVISION) $(slurm_plugindir) build-packages
 
@@ -228,11 +228,11 @@ clean: ## remove what was built
 		build-thread build-packages
 
 .PHONY: format
-format: ## lay out the C sources as .clang-format says (with clang-format 14)
+format: ## format the C sources (with clang-format 14)
 	@t/format
 
 .PHONY: sandbox
-sandbox: all ## a shell with sample records, on which every command works
+sandbox: all ## open a shell with sample records, for all commands that read them
 	@BUILD=$(BUILD) t/sandbox
 
 help: ## show this list
@@ -250,7 +250,9 @@ SLURM := $(if $(SLURM_PREFIX),-L$(SLURM_PREFIX)/lib \
 	-Wl$(comma)-rpath$(comma)$(SLURM_PREFIX)/lib) -lslurm -rdynamic
 GSL := $(call pkg,--libs,gsl)
 JSON := $(call pkg,--libs,json-c)
-UCX := $(call pkg,--libs,ucx)
+# Probes run without the user's LD_LIBRARY_PATH, so they look where UCX is now.
+UCX := $(foreach word,$(call pkg,--libs,ucx),$(word) \
+	$(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$(word))))
 CLP := $(call pkg,--libs,clp)
 PMIX := $(call pkg,--libs,pmix)
 ELF := $(call pkg,--libs,libelf)
@@ -433,7 +435,7 @@ $(FUZZ): $(BUILD)/fuzz-%: $$(call objs,$$(wildcard t/fuzz/fuzz_$$*.c \
 .PHONY: fuzz-programs fuzz
 fuzz-programs: $(FUZZ)
 SEC ?= 10
-fuzz: ## feed damaged input to all that reads it (clang)
+fuzz: ## run the fuzzers (with clang)
 	@$(MAKE) --no-print-directory BUILD=build-fuzz CC=clang FUZZ_MAIN= \
 		SANITIZE=address,undefined,fuzzer-no-link \
 		FUZZ_LIB=-fsanitize=fuzzer \

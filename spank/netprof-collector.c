@@ -451,11 +451,11 @@ static void save_at_last(struct collector *collector)
 
 /* ---- srun ---- */
 
-/* The program has ended, or what started it. */
-static void on_program_end(struct collector *collector)
+/* The program has ended, or what started it, at that time. */
+static void on_program_end(struct collector *collector, double end_sec)
 {
 	if (isnan(collector->agents.reports.program_end_sec))
-		collector->agents.reports.program_end_sec = np_mono_sec();
+		collector->agents.reports.program_end_sec = end_sec;
 	collector->program_ended = true;
 }
 
@@ -470,15 +470,21 @@ static void set_exit_code(struct collector *collector, long code)
 		collector->request.launcher && code < 128 ? 0 : code;
 }
 
+/* The line may be read late, as the query of the neighbours takes its time. */
 static void on_srun_line(struct collector *collector, char *line)
 {
+	double now_sec = np_mono_sec(), end_sec;
+	char *end;
+
 	if (!strcmp(line, "start")) { /* srun starts the program */
-		collector->agents.reports.program_start_sec = np_mono_sec();
+		collector->agents.reports.program_start_sec = now_sec;
 		collector->record->alone_sec =
 			np_date_sec() - collector->record->start;
 	} else if (!strncmp(line, "exit ", 5)) {
-		set_exit_code(collector, strtol(line + 5, NULL, 10));
-		on_program_end(collector);
+		set_exit_code(collector, strtol(line + 5, &end, 10));
+		end_sec = strtod(end, NULL);
+		on_program_end(collector,
+			       end_sec > 0 ? fmin(end_sec, now_sec) : now_sec);
 	}
 }
 
@@ -490,7 +496,7 @@ static void read_srun(struct collector *collector)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
-		on_program_end(collector);
+		on_program_end(collector, np_mono_sec());
 		return;
 	}
 	buf[got] = '\0';
@@ -535,7 +541,7 @@ static void on_script_end(struct collector *collector, int code)
 	if (collector->program_ended)
 		return;
 	set_exit_code(collector, program_runs ? 128 + SIGKILL : code);
-	on_program_end(collector);
+	on_program_end(collector, np_mono_sec());
 }
 
 /* ---- the measurement of a step ---- */
@@ -795,7 +801,7 @@ static void measure_step(struct collector *collector)
 		log_once(collector, "is not measured further",
 			 collector->memory_cause);
 	}
-	on_program_end(collector);
+	on_program_end(collector, np_mono_sec());
 }
 
 /* End the level. Processes that do not end when asked to get a signal. */
@@ -916,6 +922,7 @@ static void catch_signals(void)
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* srun may be started with it ignored */
 }
 
 /* Do without a step that has ended too early. */

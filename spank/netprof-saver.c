@@ -272,6 +272,28 @@ static void lift_limits(void)
 }
 
 /*
+ * Let this process use no more than MPI_BYTES beyond what it has: the tables of
+ * a file may be as large as its user wants, and this process is in no job that
+ * limits its memory.
+ */
+#define MPI_BYTES (256ul << 20)
+
+static void limit_memory(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+	struct rlimit l;
+
+	if (!f || fscanf(f, "%lu", &pages) != 1)
+		_exit(1);
+	fclose(f);
+	l.rlim_cur = l.rlim_max =
+		pages * (unsigned long)sysconf(_SC_PAGESIZE) + MPI_BYTES;
+	if (setrlimit(RLIMIT_AS, &l))
+		_exit(1);
+}
+
+/*
  * Be a child that does a request. It holds no connection, however long it may
  * take.
  */
@@ -286,6 +308,8 @@ static void run_child(const struct np_saver_request *request, bool as_user,
 	if (as_user)
 		become(request->client);
 	lift_limits();
+	if (request->kind == NP_SAVER_MPI)
+		limit_memory();
 	do_request(request->kind, request->text, request->len,
 		   NP_ARRAY_SIZE(keep) - 1);
 	_exit(0);
@@ -738,13 +762,19 @@ static int start_writer(const struct saver *saver,
 	return 0;
 }
 
-static void take_trace(const struct saver *saver, struct connection *connection)
+static void take_trace(struct saver *saver, struct connection *connection)
 {
 	int64_t rc = start_writer(saver, connection);
 
 	free(connection->text);
 	connection->text = NULL;
 	connection->n_read = 0;
+	/*
+	 * Replies to earlier requests are dropped: they cannot be sent to the
+	 * child's pipe, and the connection counts until the child ends.
+	 */
+	connection->number = ++saver->n_accepted;
+	connection->out_len = 0;
 	if (!rc)
 		return;
 	send(connection->fd, &rc, sizeof(rc), MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -197,34 +197,56 @@ static char *job_topology(uint32_t job_id)
 	return name;
 }
 
+/* Be the child: write the text of a topology. */
+static void exec_scontrol(const char *srun, const char *name, int out)
+{
+	const int keep[] = { -1, out, -1 };
+	const char *slash = strrchr(srun, '/');
+	char path[NP_LAUNCH_TEXT + sizeof("/scontrol")];
+	char *argv[] = { path, "show", "topology", (char *)name, NULL };
+
+	snprintf(path, sizeof(path), "%.*s/scontrol",
+		 slash ? (int)(slash - srun) : 0, srun);
+	if (!np_detach(keep, NP_ARRAY_SIZE(keep)))
+		execv(path, argv);
+	_exit(127);
+}
+
 /*
  * Get the text of a topology from scontrol; it is empty for a flat network.
  * From 25.11 on, the plugin that reads a block topology cannot be loaded into
  * programs other than Slurm's own, because it needs more symbols than libslurm
- * exports.
+ * exports. scontrol is where srun is; a shell would look for it in PATH, and
+ * look at PWD, where the user's file server may be lost.
  */
-static int run_scontrol(const char *name, char **text)
+static int run_scontrol(const char *srun, const char *name, char **text)
 {
+	int fd[2], status = -1;
 	size_t size = 0;
-	ssize_t got;
+	pid_t pid;
 	FILE *in;
 
-	/* In a variable, the shell does not interpret the name. */
-	if (setenv("NETPROF_TOPOLOGY", name ? name : "", 1))
+	if (pipe2(fd, O_CLOEXEC) || np_fds_above(fd))
 		return -errno;
-	in = popen("exec scontrol show topology ${NETPROF_TOPOLOGY:+"
-		   "\"$NETPROF_TOPOLOGY\"} 2>/dev/null",
-		   "r");
-	if (!in)
-		return -errno;
-	got = getdelim(text, &size, '\0', in);
-	if (got < 0 && *text)
+	pid = fork();
+	if (!pid)
+		exec_scontrol(srun, name, fd[1]);
+	close(fd[1]);
+	in = fdopen(fd[0], "r");
+	if (in && getdelim(text, &size, '\0', in) < 0 && *text)
 		**text = '\0';
-	return pclose(in) == 0 && *text ? 0 : -EIO;
+	if (in)
+		fclose(in);
+	else
+		close(fd[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status == 0 && *text ? 0 : -EIO;
 }
 
 /* Get the text of a topology; name NULL: that of the cluster. */
-static int load_text(const char *name, char **text, struct np_err *err)
+static int load_text(const char *srun, const char *name, char **text,
+		     struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
 
@@ -234,7 +256,7 @@ static int load_text(const char *name, char **text, struct np_err *err)
 	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg, name)) {
 		int error = errno;
 
-		return !run_scontrol(name, text) ?
+		return !run_scontrol(srun, name, text) ?
 			       0 :
 			       np_errf(err, -EIO,
 				       "slurmctld did not report the topology: "
@@ -360,12 +382,12 @@ static int load_rails(const struct np_conf *conf, struct np_leaf_index *index,
  * Ask slurmctld for the topology that the job's partition has, and read the
  * site's rails.
  */
-static int load_leaf_index(uint32_t job_id, const struct np_conf *conf,
-			   struct np_record *record, struct np_leaf_index **out,
-			   struct np_err *err)
+static int load_leaf_index(const struct np_launch_request *request,
+			   const struct np_conf *conf, struct np_record *record,
+			   struct np_leaf_index **out, struct np_err *err)
 {
-	char *name = job_topology(job_id), *text = NULL;
-	int rc = load_text(name, &text, err);
+	char *name = job_topology(request->job_id), *text = NULL;
+	int rc = load_text(request->srun, name, &text, err);
 
 	if (!rc)
 		rc = np_leaf_index_parse(text, out, err);
@@ -557,6 +579,7 @@ static int take_layout(const slurm_step_layout_t *from,
 	if (!from->tasks || !from->tids ||
 	    np_layout_of(from->tasks, from->tids, from->node_cnt, &layout))
 		return -ENOMEM;
+	record->n_tasks = from->task_cnt; /* srun knows one component's */
 	record->tasks_per_node = layout.tasks_per_node;
 	record->task_order = strdup(layout.order);
 	if (!record->task_order || !record->fingerprint ||
@@ -950,8 +973,8 @@ int np_step_nodes_load(const struct np_launch_request *request,
 	if (!rc && request->launcher)
 		rc = add_this_host(&nodes->step);
 	if (!rc)
-		rc = load_leaf_index(request->job_id, conf, record,
-				     &nodes->leaves, err);
+		rc = load_leaf_index(request, conf, record, &nodes->leaves,
+				     err);
 	if (!rc && level)
 		rc = load_job_nodes(request->job_id, &job, err);
 	if (!rc)

@@ -201,7 +201,8 @@ enum np_launch_decision np_launch_decide(struct np_step_context *context,
 	request->launcher = context->argc > 0 &&
 			    classify_executable(context->argv[0]) == LAUNCHER;
 	request->runner = request->launcher ? context->parent : context->pid;
-	if (request->n_nodes + request->launcher < 2)
+	/* Each component's collector finds out where that component runs. */
+	if (!context->heterogeneous && request->n_nodes + request->launcher < 2)
 		return np_errf(
 			why, NP_LAUNCH_SKIP,
 			"the step runs on one node, which uses no switch");
@@ -404,7 +405,8 @@ int np_launch_from_argv(int argc, char **argv,
  * Become the collector. srun has several threads, so between fork() and exec()
  * only plain system calls are allowed.
  */
-static void exec_collector(const int keep[N_FDS], char *const argv[])
+static void exec_collector(const int keep[N_FDS], char *const argv[],
+			   char *const env[])
 {
 	int status = N_FDS - 1, error;
 
@@ -413,12 +415,33 @@ static void exec_collector(const int keep[N_FDS], char *const argv[])
 		status = keep[status]; /* it was not duplicated */
 	} else {
 		fcntl(status, F_SETFD, FD_CLOEXEC);
-		execv(argv[0], argv);
+		execve(argv[0], argv, env);
 		error = errno;
 	}
 	if (write(status, &error, sizeof(error)) < 0)
 		_exit(126);
 	_exit(127);
+}
+
+/*
+ * Make an environment without the variables of the loader: with the user's
+ * version of a library the collector might end without a word. NULL: out of
+ * memory.
+ */
+static char **make_env(void)
+{
+	size_t n = 0, i = 0;
+	char **env;
+
+	while (environ[n])
+		n++;
+	env = malloc((n + 1) * sizeof(*env));
+	for (n = 0; env && environ[i]; i++)
+		if (strncmp(environ[i], "LD_", 3))
+			env[n++] = environ[i];
+	if (env)
+		env[n] = NULL;
+	return env;
 }
 
 /*
@@ -451,10 +474,13 @@ static int start_process(struct np_collector_proc *collector,
 			 struct np_err *err)
 {
 	int link[2] = { -1, -1 }, status[2] = { -1, -1 };
+	char **env = make_env();
 	pid_t pid = -1;
 	int error;
 
-	if (make_socketpair(link) || make_socketpair(status)) {
+	if (!env) {
+		error = ENOMEM;
+	} else if (make_socketpair(link) || make_socketpair(status)) {
 		error = EMFILE;
 	} else {
 		const int keep[N_FDS] = { link[1], link[1], -1, listen_fd,
@@ -462,9 +488,10 @@ static int start_process(struct np_collector_proc *collector,
 
 		pid = fork();
 		if (pid == 0)
-			exec_collector(keep, argv);
+			exec_collector(keep, argv, env);
 		error = pid < 0 ? errno : 0;
 	}
+	free(env);
 	close(link[1]);
 	close(status[1]);
 	if (!error &&
@@ -554,7 +581,8 @@ void np_collector_end(struct np_collector_proc *collector, int status,
 
 	if (collector->owner != getpid())
 		return; /* a child process of srun ends, not srun itself */
-	snprintf(line, sizeof(line), "exit %d\n", status & 0xff);
+	snprintf(line, sizeof(line), "exit %d %.3f\n", status & 0xff,
+		 np_mono_sec());
 	send_line(collector, line);
 	if (save_ms)
 		wait_for_line(collector, SAVED, save_ms);

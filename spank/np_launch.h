@@ -61,6 +61,8 @@ struct np_step_context {
 	bool helper_step;    /* started by netprof itself (NETPROF_SIDE) */
 	bool requested;	     /* --netprofile was given */
 	bool interactive;    /* the step that salloc starts for its shell */
+	bool heterogeneous;  /* the job is, and step.n_nodes is that of one of
+			      * its components, whichever comes first */
 	const char *app;     /* argument of --netprofile */
 	const char *env_app; /* NETPROF_APP */
 	const char *period;  /* "Period=..." from --netprofile-period */
@@ -121,7 +123,8 @@ int np_launch_from_argv(int argc, char **argv,
 /*
  * The collector is a child process of srun with a socket between them:
  *
- *	srun -> collector (its stdin)	"start\n", "exit N\n", end of file
+ *	srun -> collector (its stdin)	"start\n", "exit N SEC\n" (at that
+ *					time of CLOCK_MONOTONIC), end of file
  *	collector -> srun (its stdout)	"ready\n", "saved\n"
  *
  * No function waits longer than its caller allows.

@@ -271,8 +271,8 @@ int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 /* ---- starting an agent ---- */
 
 /*
- * The vfork() of the address sanitizer remembers only one caller, but here two
- * calls are nested.
+ * The vfork() of the address sanitizer remembers only one caller, but here
+ * fork() is nested in it.
  */
 #ifdef __SANITIZE_ADDRESS__
 #define vfork fork
@@ -293,15 +293,16 @@ static void make_command(const struct np_agent_params *params,
 
 /*
  * Start the agent and exit, so that init adopts the agent. This runs in a
- * child of the task. The child and the agent are both made by vfork(): the
- * task is a copy of slurmstepd, and to copy its page tables twice more would
- * take longer than everything else.
+ * child of the task, made by vfork(): the task is a copy of slurmstepd, and to
+ * copy its page tables twice more would take longer than everything else. The
+ * agent is made by fork(): after vfork() the task would wait until the agent is
+ * loaded, without end if its file system does not answer.
  */
 static void start_detached(char *const argv[], char *const env[],
 			   pid_t *agent_pid)
 {
 	static const int keep[] = { -1, -1, -1 };
-	pid_t pid = vfork();
+	pid_t pid = fork();
 
 	if (pid == 0) {
 		if (!np_detach(keep, 3))

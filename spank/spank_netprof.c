@@ -489,6 +489,7 @@ static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	*context = (struct np_step_context){
 		.helper_step = getenv(NP_HELPER_ENV) != NULL,
 		.requested = given.profile,
+		.heterogeneous = env_number("SLURM_HET_SIZE") > 1,
 		.app = given.app[0] ? given.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
 		.period = given.period[0] ? given.period : NULL,

@@ -1,7 +1,12 @@
 #include "np_children.h"
 
+#include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static pid_t find_of_thread(const char *path, bool (*is_it)(pid_t, void *),
 			    void *arg)
@@ -15,6 +20,52 @@ static pid_t find_of_thread(const char *path, bool (*is_it)(pid_t, void *),
 			found = (pid_t)pid;
 	if (f)
 		fclose(f);
+	return found;
+}
+
+/* The parent of a process; 0: unknown. */
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], text[512];
+	const char *name_end;
+	long parent = 0;
+	size_t len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	len = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[len] = '\0';
+	/* "PID (NAME) STATE PARENT ...", where NAME may contain ")". */
+	name_end = strrchr(text, ')');
+	if (!name_end || sscanf(name_end + 1, " %*c %ld", &parent) != 1)
+		return 0;
+	return (pid_t)parent;
+}
+
+/*
+ * Find children of another user's process that are the caller's own: where /proc
+ * is mounted with hidepid=, only these show their parent.
+ */
+static pid_t find_by_parent(pid_t of, bool (*is_it)(pid_t, void *), void *arg)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *d;
+	pid_t found = 0;
+
+	while (processes && !found && (d = readdir(processes))) {
+		pid_t pid = isdigit((unsigned char)d->d_name[0]) ?
+				    (pid_t)strtol(d->d_name, NULL, 10) :
+				    0;
+
+		if (pid && parent_of(pid) == of && is_it(pid, arg))
+			found = pid;
+	}
+	if (processes)
+		closedir(processes);
 	return found;
 }
 
@@ -35,6 +86,8 @@ pid_t np_children_find(pid_t of, bool (*is_it)(pid_t child, void *arg),
 	}
 	if (threads)
 		closedir(threads);
+	else if (kill(of, 0) && errno == EPERM) /* it runs, but is hidden */
+		found = find_by_parent(of, is_it, arg);
 	return found;
 }
 

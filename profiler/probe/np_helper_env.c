@@ -34,6 +34,8 @@ static const char *const dropped[] = {
 	"HFI_",
 	NP_TRANSPORT_ENV "=",
 	"LD_PRELOAD=",
+	"LD_AUDIT=",
+	"LD_LIBRARY_PATH=", /* it may have another UCX */
 	"NETPROF_APP=",
 	NP_COOKIES_ENV "=",
 	NP_HELPER_ENV "=",

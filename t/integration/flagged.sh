@@ -89,7 +89,11 @@ test_each_component_of_a_heterogeneous_job_has_its_record() {
 	alice "salloc -Q -N2 : -N2 --netprofile=het \
 		srun --het-group=0,1 $PROBED 24"
 	expect het 'length == 2 and (map(.het_component) | sort) == [0, 1] and
-		all(.leaves[0].latency.n > 5 and .neighbours == [])'
+		all(.leaves[0].latency.n > 5 and .neighbours == [] and .n_tasks == 2)'
+	alice "salloc -Q -N1 : -N3 --netprofile=hetone \
+		srun --het-group=0,1 $PROBED 12"
+	expect hetone 'length == 1 and (.[0] | .het_component == 1 and .n_tasks == 3 and
+		.leaves[0].latency.n > 5)'
 }
 
 test_a_heterogeneous_job_that_srun_makes_is_measured() {

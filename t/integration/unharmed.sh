@@ -63,28 +63,43 @@ timed_unharmed() { # ARGUMENTS of unharmed: seconds that it takes
 	echo $((EPOCHSECONDS - begin))
 }
 
-# A file system without a server: a process that waits for it can only be killed.
-# srun waits up to five seconds for a collector, and the job takes four.
+# A file system without a server, on the login host and on the nodes: a process that waits
+# for it can only be killed. srun waits up to five seconds for a collector, and the job takes four.
 test_collector_on_a_file_system_that_hangs() {
-	local plain flagged conf pid
+	local plain flagged conf pid place
 
 	[ -e /dev/fuse ] || skip "no FUSE here"
-	as_root 'mkdir -p /run/hung && exec 9<>/dev/fuse && mount -i -t fuse \
-		-o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other \
-		none /run/hung && exec sleep 300' >/dev/null 2>&1 &
-	HUNG=$!
-	wait_for as_root "grep -q /run/hung /proc/mounts"
+	HUNG=()
+	for place in login n0 n1 n2 n3; do
+		at "$place" 'mkdir -p /run/hung && exec 9<>/dev/fuse && mount -i -t fuse \
+			-o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other \
+			none /run/hung && exec sleep 300' >/dev/null 2>&1 &
+		HUNG+=($!)
+	done
+	for place in login n0 n1 n2 n3; do
+		wait_for at "$place" "grep -q /run/hung /proc/mounts"
+	done
 	conf=$(conf LibexecDir=/run/hung)
-	timed_unharmed --comment=plain >"$TMPDIR/plain" &
+	timed_unharmed "--comment=plain -w n[4-7]" >"$TMPDIR/plain" &
 	pid=$!
-	flagged=$(timed_unharmed --netprofile=hung "NETPROF_CONF=$conf")
+	flagged=$(timed_unharmed "--netprofile=hung -w n[0-3]" "NETPROF_CONF=$conf")
 	wait $pid
 	plain=$(<"$TMPDIR/plain")
 	[ "$flagged" -ge 7 ] || fail "srun did not wait: $flagged s"
 	[ "$flagged" -le $((plain + 15)) ] || fail "$flagged s, unflagged $plain s"
 	wait_for no_srun
-	kill $HUNG
-	as_root "umount -l /run/hung"
+	kill "${HUNG[@]}"
+	for place in login n0 n1 n2 n3; do
+		at "$place" "umount -l /run/hung"
+	done
+}
+
+at() { # PLACE COMMAND, as root
+	if [ "$1" = login ]; then
+		as_root "$2"
+	else
+		inside --user root --on "$1" -- bash -c "$2"
+	fi
 }
 
 no_store() { unharmed --netprofile=nostore NETPROF_STORE=/nowhere; }
@@ -233,6 +248,16 @@ test_users_leave_room_in_the_saver() {
 	equal "connections" "$(connections_of 8192 6)" "512 512 512 256 128 64"
 	# Two for each connection, and 160 more.
 	equal "connections" "$(connections_of 960:960 3)" "200 100 50"
+}
+
+test_requests_to_the_saver_take_no_more_than_their_share() {
+	local mib traces
+
+	cp "$ROOT/t/integration/ask_saver.py" "$(shared)"
+	read -r mib traces < <(alice "mkdir -p ask && rm -rf ask/* &&
+		python3 $(shared)/ask_saver.py $(rundir)/build/netprof-saver \$PWD/ask")
+	between "MiB to look into a library with a table of 2000" "$mib" 0 300
+	equal "traces that count after other replies" "$traces" 6
 }
 
 test_pmix_plugin_missing() {

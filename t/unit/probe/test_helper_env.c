@@ -24,6 +24,8 @@ static const struct {
 	  "_SLURM_SPANK_OPTION_netprof_netprofile=x", 0 },
 	{ "nor does NETPROF_APP", "NETPROF_APP=x", 0 },
 	{ "the program's preloads are its own", "LD_PRELOAD=/x.so", 0 },
+	{ "and its libraries", "LD_LIBRARY_PATH=/home/u/lib", 0 },
+	{ "and what audits them", "LD_AUDIT=/x.so", 0 },
 	{ "the program's MPI settings, too", "OMPI_MCA_btl=tcp", 0 },
 	{ "and its transport", "UCX_TLS=rc", 0 },
 	{ "settings of libfabric", "FI_PROVIDER=sockets", 0 },

@@ -34,18 +34,23 @@ static int start(struct np_collector_proc *a, const char *script)
 T_TEST("srun and collector talk both ways")
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
-	double begin_sec = np_mono_sec();
+	double begin_sec = np_mono_sec(), end_sec = 0;
 	int status = 0;
 	const char *saved = t_path("saved");
+	FILE *in;
 
 	T_CHECK(start(&a,
 		      t_text("echo ready; read w; "
-			     "[ $w = start ] || exit 1; read w x; [ \"$w $x\" = 'exit 3' ] "
-			     "&& touch %s && echo saved; cat; exit $x",
+			     "[ $w = start ] || exit 1; read w x t; [ \"$w $x\" = 'exit 3' ] "
+			     "&& echo $t >%s && echo saved; cat; exit $x",
 			     saved)) == 0);
 	T_CHECK(np_collector_wait_ready(&a, START_MS) == 0);
 	np_collector_end(&a, 3, START_MS);
-	T_CHECK(!access(saved, F_OK)); /* srun waited for that ... */
+	in = fopen(saved, "re"); /* srun waited for that ... */
+	T_CHECK(in && fscanf(in, "%lf", &end_sec) == 1);
+	T_CHECK(end_sec > begin_sec - 1e-3 && end_sec < np_mono_sec() + 1e-3);
+	if (in)
+		fclose(in);
 	T_CHECK(np_mono_sec() - begin_sec < START_MS / 1000); /* not longer */
 	T_CHECK(a.fd == -1); /* the end of file ends cat */
 	T_CHECK(wait(&status) > 0 && WEXITSTATUS(status) == 3);
@@ -102,6 +107,20 @@ T_TEST("own session, own directory, no stray descriptors")
 			  "for i in 4 5 6 7 8 9 20; do "
 			  "[ ! -e /proc/$$/fd/$i ] || exit 1; done") == 0);
 	close(20);
+	T_CHECK(wait(&status) > 0 && WIFEXITED(status) &&
+		WEXITSTATUS(status) == 0);
+	np_collector_end(&a, 0, 0);
+}
+
+T_TEST("the user's libraries are not those of the collector")
+{
+	struct np_collector_proc a = NP_COLLECTOR_INIT;
+	int status = 0;
+
+	setenv("LD_LIBRARY_PATH", "/home/u/lib", 1);
+	T_CHECK(start(&a, "[ -z \"$LD_LIBRARY_PATH\" ] && [ -n \"$PATH\" ]") ==
+		0);
+	unsetenv("LD_LIBRARY_PATH");
 	T_CHECK(wait(&status) > 0 && WIFEXITED(status) &&
 		WEXITSTATUS(status) == 0);
 	np_collector_end(&a, 0, 0);

@@ -84,6 +84,8 @@ static const struct {
 	  NP_LAUNCH_IGNORE, "" },
 	{ "one node: said why", false, true, false, NULL, 1, NP_LAUNCH_SKIP,
 	  "one node" },
+	{ "one node of a component: others may have more", false, true, false,
+	  NULL, 1, NP_LAUNCH_START, "" },
 	{ "salloc's shell: said why", false, true, true, NULL, 2,
 	  NP_LAUNCH_SKIP, "salloc" },
 	{ "mpirun's daemon on one node has mpirun next to it", false, true,
@@ -106,6 +108,7 @@ T_TEST("what is measured and what is not, with the reason")
 		f.argv = strstr(r->name, "mpirun") ? ARGV("orted") :
 						     ARGV("/bin/lmp");
 		f.argc = 1;
+		f.heterogeneous = strstr(r->name, "component") != NULL;
 		T_ROW(r->name, np_launch_decide(&f, &why) == r->want &&
 				       strstr(why.text, r->why));
 	}

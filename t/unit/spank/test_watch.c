@@ -5,13 +5,18 @@
 #include "t.h"
 #include "np_watch.h"
 
+#include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #define TASKS 3
 #define PATIENCE 30000 /* times 2 ms: a minute, on a busy machine */
+
+#define USER 65533
 
 struct step {
 	pid_t stepd;
@@ -25,13 +30,22 @@ static void die_with_parent(pid_t parent)
 		_exit(1);
 }
 
-static void be_stepd(int out, size_t n, int reaps)
+static bool become_user(void)
+{
+	/* setuid() makes a process that no other of the user may look at. */
+	return !setgroups(0, NULL) && !setgid(USER) && !setuid(USER) &&
+	       !prctl(PR_SET_DUMPABLE, 1);
+}
+
+static void be_stepd(int out, size_t n, int reaps, bool of_user)
 {
 	pid_t me = getpid(), task[TASKS] = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		task[i] = fork();
 		if (!task[i]) {
+			if (of_user && !become_user())
+				_exit(1);
 			die_with_parent(me);
 			for (;;)
 				pause();
@@ -45,7 +59,7 @@ static void be_stepd(int out, size_t n, int reaps)
 		pause();
 }
 
-static void start_step(struct step *s, size_t n, int reaps)
+static void start_step_of(struct step *s, size_t n, int reaps, bool of_user)
 {
 	pid_t me = getpid();
 	int fd[2];
@@ -55,11 +69,16 @@ static void start_step(struct step *s, size_t n, int reaps)
 	s->stepd = fork();
 	if (!s->stepd) {
 		die_with_parent(me);
-		be_stepd(fd[1], n, reaps);
+		be_stepd(fd[1], n, reaps, of_user);
 	}
 	close(fd[1]);
 	T_CHECK(read(fd[0], s->task, sizeof(s->task)) == sizeof(s->task));
 	close(fd[0]);
+}
+
+static void start_step(struct step *s, size_t n, int reaps)
+{
+	start_step_of(s, n, reaps, false);
 }
 
 static void end_step(const struct step *s)
@@ -162,6 +181,46 @@ T_TEST("then its siblings are watched until the last one ends")
 		T_CHECK(left ? w.task != watched : np_watch_poll(&w));
 	}
 	close_watch(&w);
+	end_step(&s);
+}
+
+/* Whether a user who sees only own processes finds the second task. */
+static bool finds_sibling(const struct step *s)
+{
+	struct np_watch w;
+
+	np_watch_start(&w, s->task[0], s->stepd);
+	kill(s->task[0], SIGKILL);
+	for (int i = 0; i < PATIENCE && w.task == s->task[0]; i++) {
+		if (np_watch_poll(&w))
+			return false;
+		usleep(2000);
+	}
+	return w.task == s->task[1];
+}
+
+#define CANNOT 77
+
+T_TEST("and where /proc hides other users' processes")
+{
+	struct step s;
+	int status = 0;
+	pid_t pid;
+
+	if (getuid())
+		return;
+	start_step_of(&s, 2, 1, true);
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWNS) ||
+		    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("proc", "/proc", "proc", 0, "hidepid=2") ||
+		    !become_user())
+			_exit(CANNOT);
+		_exit(finds_sibling(&s) ? 0 : 1);
+	}
+	T_CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	T_CHECK(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == CANNOT);
 	end_step(&s);
 }
 
