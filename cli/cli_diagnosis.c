@@ -279,6 +279,18 @@ int cli_since_parse(char *text, void *sec, struct np_err *err)
 	return 0;
 }
 
+int cli_since_default(const struct cli_cmd *self, struct cli_diagnosis_opt *opt,
+		      double sec)
+{
+	if (opt->accounting && opt->since_sec)
+		return cli_usage(self, "--since has no effect with "
+				       "--accounting, all jobs of which are "
+				       "compared");
+	if (!opt->since_sec)
+		opt->since_sec = opt->accounting ? NAN : sec;
+	return -1;
+}
+
 /* A decimal number below Slurm's special values; *text moves past it. */
 static bool take_number(const char **text, uint32_t *out)
 {
@@ -631,12 +643,14 @@ int cli_accounting_load(struct np_acct *acct,
 			       why.text);
 	rc = take_topology(acct, opt, &topo, err);
 	np_topo_free(&topo);
-	date_argument("--starttime=", now - opt->since_sec, from, sizeof(from));
-	date_argument("--endtime=", now, to, sizeof(to));
-	if (!rc)
-		rc = opt->accounting ?
-			     read_accounting(acct, opt->accounting, err) :
-			     run_sacct(acct, extra, err);
+	if (!rc && opt->accounting) {
+		rc = read_accounting(acct, opt->accounting, err);
+	} else if (!rc) {
+		date_argument("--starttime=", now - opt->since_sec, from,
+			      sizeof(from));
+		date_argument("--endtime=", now, to, sizeof(to));
+		rc = run_sacct(acct, extra, err);
+	}
 	if (!rc)
 		rc = np_acct_index(acct);
 	return cli_check_memory(rc);

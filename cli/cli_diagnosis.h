@@ -38,7 +38,11 @@ struct cli_diagnosis_opt {
 	/* Files with output of sacct and scontrol; NULL: run these commands. */
 	const char *accounting, *topology;
 	const char *metrics_url; /* of cli_diagnosis_conf(); NULL: configured */
-	double since_sec;	 /* how far back runs are compared */
+	/*
+	 * How far back runs are compared; 0: not given; NaN: all runs of the
+	 * file are.
+	 */
+	double since_sec;
 	/*
 	 * Summarises the probes of a job in out->n windows of step_sec from
 	 * start on; if it was not measured, delayed is NaN and n is 0. NULL: no
@@ -114,6 +118,12 @@ struct cli_diagnosis {
 
 /* Parse AGE of --since, "7d" or "36h", into the double at sec, in seconds. */
 int cli_since_parse(char *text, void *sec, struct np_err *err);
+/*
+ * Set since_sec to sec, unless it was given, or to NaN for a file, with which
+ * it has no effect. Returns -1, or the exit status.
+ */
+int cli_since_default(const struct cli_cmd *self, struct cli_diagnosis_opt *opt,
+		      double sec);
 
 /*
  * Parse a job of the command line, "123" or "123_4"; *task is NP_ACCT_NO_TASK

@@ -205,6 +205,14 @@ static const char *days_text(double sec)
 				  cli_text("%.0f h", sec / 3600);
 }
 
+/* In which runs comparable ones were looked for. */
+static const char *period_text(const struct cli_diagnosis *diag)
+{
+	return isnan(diag->since_sec) ?
+		       "in the file" :
+		       cli_text("in the last %s", days_text(diag->since_sec));
+}
+
 /* The name of the node if the cause is on a single one, or NULL. */
 static const char *node_of(const struct cli_diagnosis *diag,
 			   enum np_cause cause)
@@ -398,10 +406,9 @@ static void print_verdict(FILE *f, const struct cli_diagnosis *diag)
 	if (!diag->examined || blame->verdict == NP_BLAME_TOO_FEW)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "Too few comparable runs to say whether job %s was "
-			    "slow: it %s, and there %s %zu in the last %s (%d "
-			    "are needed).",
+			    "slow: it %s, and there %s %zu %s (%d are needed).",
 			    job, took, diag->n_comparable == 1 ? "is" : "are",
-			    diag->n_comparable, days_text(diag->since_sec),
+			    diag->n_comparable, period_text(diag),
 			    NP_BLAME_LEAST_RUNS);
 	else if (blame->verdict == NP_BLAME_NOT_SLOW &&
 		 job_sec(diag) > MIN_LONG * blame->usual_sec)
@@ -466,11 +473,11 @@ static void print_compared(FILE *f, const struct cli_diagnosis *diag)
 			      "what it runs";
 	cli_flabel(f, "Compared",
 		   "%zu of %zu completed runs of %s on %u node%s (%u "
-		   "processor%s%s%s) in the last %s%s%s",
+		   "processor%s%s%s) %s%s%s",
 		   diag->n_examined, diag->n_comparable, common_text(diag),
 		   job->n_nodes, cli_plural_s(job->n_nodes), job->cpus,
-		   cli_plural_s(job->cpus), tasks, limit,
-		   days_text(diag->since_sec), took, why);
+		   cli_plural_s(job->cpus), tasks, limit, period_text(diag),
+		   took, why);
 }
 
 /* A number of nodes, processors or tasks, or the name of a partition. */

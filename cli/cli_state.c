@@ -44,9 +44,9 @@ bool cli_state_stale(const struct np_state *state, double now)
 const char *cli_age(double date, double now)
 {
 	if (date - now > SKEW_SEC)
-		return cli_text(
-			"%s in the future: the clocks of the hosts differ",
-			cli_sec(date - now));
+		return cli_text("%s in the future (the clocks of the hosts "
+				"differ)",
+				cli_sec(date - now));
 	return cli_text("%s ago",
 			cli_setting_sec(now > date ? round(now - date) : 0));
 }

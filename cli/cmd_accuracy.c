@@ -45,6 +45,7 @@ struct names {
 struct accuracy_opt {
 	const struct np_model *model[MAX_NAMES];
 	size_t n_models;
+	bool models_given;    /* --model, even if it only names "zero" */
 	struct names without; /* no case with one of these programs */
 	struct names only;    /* only cases with one of these programs */
 	double up_to; /* largest measured slowdown, fraction; infinite: any */
@@ -472,7 +473,8 @@ static void print_part(const struct file_part *part)
 			       part->line[i].why.text);
 }
 
-static void put_line(json_object *list, const struct score_line *line)
+static void put_line(json_object *list, const struct score_line *line,
+		     size_t n_cases)
 {
 	const struct np_score *score = &line->score;
 	json_object *object = cli_append_object(list);
@@ -494,7 +496,7 @@ static void put_line(json_object *list, const struct score_line *line)
 	cli_put_real(object, "median_width_points", score->width_points);
 	cli_put_real(object, "constant_error_points",
 		     line->baseline.mean_points);
-	if (line->why.text[0])
+	if (line->why.text[0] && score->n < n_cases)
 		cli_put_text(object, "why", line->why.text);
 }
 
@@ -507,7 +509,7 @@ static void put_part(json_object *in, const struct file_part *part)
 	cli_put_count(object, "cases", part->n_cases);
 	lines = cli_put_array(object, "models");
 	for (size_t i = 0; i < part->n_lines; i++)
-		put_line(lines, &part->line[i]);
+		put_line(lines, &part->line[i], part->n_cases);
 }
 
 /* Add a case, with what one model predicts for it. */
@@ -631,6 +633,7 @@ static int take_models(char *text, void *to, struct np_err *err)
 	struct accuracy_opt *opt = to;
 	struct names list = { .n = 0 };
 
+	opt->models_given = true;
 	if (split_names(text, "model", &list, err))
 		return -EINVAL;
 	for (size_t i = 0; i < list.n; i++) {
@@ -719,10 +722,10 @@ static int parse_options(const struct cli_cmd *self, int argc, char **argv,
 	rc = cli_options_parse(self, argc, argv, opt, given);
 	if (rc >= 0)
 		return rc;
-	if (opt->n_models == 1 && opt->predictions)
+	if (!opt->models_given && opt->predictions)
 		opt->model[opt->n_models++] =
 			np_model_find(NP_MODEL_DEFAULT, NULL);
-	else if (opt->n_models == 1) /* all, the first of which is "zero" */
+	else if (!opt->models_given) /* all, the first of which is "zero" */
 		for (size_t i = 1; i < np_n_models; i++)
 			if (opt->traces ||
 			    !(np_models[i].required & NP_DATA_TRACE))
@@ -742,17 +745,21 @@ static int parse_options(const struct cli_cmd *self, int argc, char **argv,
 	return -1;
 }
 
-/* As JSON or rows, all files form one document; as text, each its own. */
-static void print_files(const struct accuracy_file *file, size_t n,
-			const struct accuracy_opt *opt, enum cli_format format)
+/*
+ * As JSON or rows, all files form one document; as text, each its own. Returns
+ * the exit status.
+ */
+static int print_files(const struct accuracy_file *file, size_t n,
+		       const struct accuracy_opt *opt, enum cli_format format)
 {
 	if (format)
-		print_data(file, n, opt, format);
-	for (size_t i = 0; !format && i < n; i++) {
+		return print_data(file, n, opt, format);
+	for (size_t i = 0; i < n; i++) {
 		if (i)
 			printf("\n");
 		print_text(&file[i], opt);
 	}
+	return CLI_DONE;
 }
 
 static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
@@ -783,7 +790,7 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 	if (rc)
 		rc = cli_fail("%s", err.text);
 	else
-		print_files(file, given.n_apps, &opt, given.format);
+		rc = print_files(file, given.n_apps, &opt, given.format);
 	for (size_t i = 0; i < given.n_apps; i++)
 		file_release(&file[i]);
 	free(file);

@@ -60,6 +60,13 @@ static int names_width(const struct np_acct *acct,
 	return width;
 }
 
+/* Print how many rows a table does not have. */
+static void print_more(size_t n)
+{
+	if (n > MAX_ROWS)
+		printf("%zu more (shown with --json)\n", n - MAX_ROWS);
+}
+
 /* Print what applications lost to each other. */
 static void print_pairs(const struct np_acct *acct,
 			const struct np_job_cost *costs)
@@ -82,9 +89,7 @@ static void print_pairs(const struct np_acct *acct,
 		       row.node_hours->mean, row.node_hours->low,
 		       row.node_hours->high);
 	}
-	if (costs->n_pairs > MAX_ROWS)
-		printf("%zu more (shown with --json)\n",
-		       costs->n_pairs - MAX_ROWS);
+	print_more(costs->n_pairs);
 }
 
 /*
@@ -110,6 +115,7 @@ static void print_leaves(const struct np_acct *acct,
 		printf("%12.1f  %.1f to %.1f\n", row.node_hours->mean,
 		       row.node_hours->low, row.node_hours->high);
 	}
+	print_more(costs->n_leaves);
 }
 
 /* Print the nodes on which jobs take longer than the same jobs elsewhere. */
@@ -136,6 +142,7 @@ static void print_nodes(const struct np_acct *acct,
 		printf("%6.1f %%  %.1f to %.1f %%\n", 100 * row.slower->mean,
 		       100 * row.slower->low, 100 * row.slower->high);
 	}
+	print_more(costs->n_nodes);
 }
 
 /* Print the total loss, what it was computed from, and the tables. */
@@ -343,8 +350,7 @@ static int print_costs(const struct np_acct *acct,
 
 static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct blame_options blame_options = { .diagnosis.since_sec =
-						       CLI_BLAME_SINCE };
+	struct blame_options blame_options = { .metrics = false };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options options;
 	struct np_acct acct;
@@ -363,6 +369,9 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 	if (options.output && !blame_options.metrics)
 		return cli_usage(self, "--output=%.64s needs --metrics",
 				 options.output);
+	rc = cli_since_default(self, &blame_options.diagnosis, CLI_BLAME_SINCE);
+	if (rc >= 0)
+		return rc;
 	rc = cli_accounting_load(&acct, &blame_options.diagnosis, cli_now(),
 				 &err);
 	if (!rc)

@@ -828,10 +828,33 @@ static char **make_submission(const struct calibrate_opt *opt,
 	return argv;
 }
 
+/* Print a word as a shell reads it, in quotes only if it needs them. */
+static void print_word(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789%+,-./:=@_";
+
+	if (*word && !word[strspn(word, plain)]) {
+		fputs(word, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*word);
+	putchar('\'');
+}
+
 static void print_command(char *const argv[])
 {
-	for (size_t i = 0; argv[i]; i++)
-		printf("%s%s", i ? " " : "", argv[i]);
+	for (size_t i = 0; argv[i]; i++) {
+		if (i)
+			putchar(' ');
+		print_word(argv[i]);
+	}
 	putchar('\n');
 }
 

@@ -681,7 +681,7 @@ static const struct cli_table table = {
 	{ { "checks", "result|about|text|remedy" } },
 };
 
-static void print_data(const struct cli_check *c, enum cli_format format)
+static int print_data(const struct cli_check *c, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
 	json_object *list = cli_put_array(j, "checks");
@@ -696,17 +696,19 @@ static void print_data(const struct cli_check *c, enum cli_format format)
 		cli_put_text(one, "remedy", f->remedy);
 	}
 	cli_put_bool(j, "problem", count(c, CLI_PROBLEM) > 0);
-	cli_print_output(format, "check", j, &table);
+	return cli_print_output(format, "check", j, &table);
 }
 
 /* Returns the exit status: warnings do not fail the command, problems do. */
 static int print_findings(const struct cli_check *c, enum cli_format format)
 {
+	int rc = CLI_DONE;
+
 	if (format)
-		print_data(c, format);
+		rc = print_data(c, format);
 	else
 		print_text(c);
-	return count(c, CLI_PROBLEM) ? CLI_FAILED : CLI_DONE;
+	return rc ? rc : count(c, CLI_PROBLEM) ? CLI_FAILED : CLI_DONE;
 }
 
 /*

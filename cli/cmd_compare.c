@@ -120,7 +120,6 @@ static void side_release(struct side *side)
 
 /* ---- conditions of a run ---- */
 
-#define CONDITION_LEN 256
 #define LINE 2048
 
 /*
@@ -259,10 +258,12 @@ static uint32_t count_of(const struct np_record *record,
 	return *(const uint32_t *)((const char *)record + condition->count);
 }
 
-/* The value of a condition for one run; "" if it was not recorded. */
-static void condition_of_run(const struct np_record *record,
-			     const struct condition *condition,
-			     char buf[CONDITION_LEN])
+/*
+ * The value of a condition for one run; "" if it was not recorded. A list of
+ * nodes may have any length, so the text of the record itself is returned.
+ */
+static const char *condition_of_run(const struct np_record *record,
+				    const struct condition *condition)
 {
 	const char *text =
 		condition->say	 ? condition->say(record) :
@@ -270,7 +271,7 @@ static void condition_of_run(const struct np_record *record,
 				   *(char *const *)((const char *)record +
 						    condition->text);
 
-	snprintf(buf, CONDITION_LEN, "%s", text ? text : "");
+	return text ? text : "";
 }
 
 /*
@@ -281,56 +282,67 @@ static const struct np_record *run_of_side(const struct side *side,
 					   const struct condition *condition,
 					   bool *varies)
 {
-	char text[CONDITION_LEN], other[CONDITION_LEN];
 	const struct np_record *first = NULL;
 
 	*varies = false;
 	for (size_t i = 0; i < side->runs.n && !*varies; i++) {
+		const struct np_record *run = side->runs.run[i];
+
 		if (!side_counts(side, i))
 			continue;
-		condition_of_run(side->runs.run[i], condition, other);
-		if (first)
-			*varies = strcmp(text, other);
-		else
-			strcpy(text, other);
-		first = first ? first : side->runs.run[i];
+		*varies = first && strcmp(condition_of_run(first, condition),
+					  condition_of_run(run, condition));
+		first = first ? first : run;
 	}
 	return first;
 }
 
+/* What run_of_side() found, as a text; "" if nothing was recorded. */
+static const char *value_text(const struct np_record *run, bool varies,
+			      const struct condition *condition)
+{
+	return varies ? "varies" : run ? condition_of_run(run, condition) : "";
+}
+
 /* The value for a side: "varies" if its runs differ, "" if not recorded. */
-static void condition_of_side(const struct side *side,
-			      const struct condition *f,
-			      char buf[CONDITION_LEN])
+static const char *condition_of_side(const struct side *side,
+				     const struct condition *f)
 {
 	bool varies;
 	const struct np_record *r = run_of_side(side, f, &varies);
 
-	buf[0] = '\0';
-	if (varies)
-		strcpy(buf, "varies");
-	else if (r)
-		condition_of_run(r, f, buf);
+	return value_text(r, varies, f);
 }
 
 /*
- * The number of sides that have a value for this condition; text is the value
+ * The number of sides that have a value for this condition; *text is the value
  * of the last one. *differ: two of them have different ones.
  */
 static size_t sides_with(const struct comparison *all,
-			 const struct condition *condition,
-			 char text[CONDITION_LEN], bool *differ)
+			 const struct condition *condition, const char **text,
+			 bool *differ)
 {
-	char value[CONDITION_LEN];
+	const struct np_record *last = NULL;
+	bool last_varies = false;
 	size_t n = 0;
 
+	*text = "";
 	*differ = false;
 	for (size_t i = 0; i < all->n; i++) {
-		condition_of_side(&all->side[i], condition, value);
+		bool varies;
+		const struct np_record *run =
+			run_of_side(&all->side[i], condition, &varies);
+		const char *value = value_text(run, varies, condition);
+
 		if (!*value)
 			continue;
-		*differ |= n++ && strcmp(text, value);
-		strcpy(text, value);
+		/* Made again, as texts of cli_text() do not stay valid. */
+		*differ |=
+			n++ &&
+			strcmp(value_text(last, last_varies, condition), value);
+		last = run;
+		last_varies = varies;
+		*text = value;
 	}
 	return n;
 }
@@ -338,10 +350,10 @@ static size_t sides_with(const struct comparison *all,
 static bool condition_differs(const struct comparison *all,
 			      const struct condition *condition)
 {
-	char text[CONDITION_LEN];
+	const char *text;
 	bool differ;
 
-	sides_with(all, condition, text, &differ);
+	sides_with(all, condition, &text, &differ);
 	return differ;
 }
 
@@ -469,8 +481,9 @@ static const char *say_differences(const struct comparison *all)
 
 /* ---- text output ---- */
 
-#define LABEL 18	/* width of the row labels, in columns */
-#define LEAST_COLUMN 20 /* width of a side, in columns */
+#define LABEL 18	 /* width of the row labels, in columns */
+#define LEAST_COLUMN 20	 /* width of a side, in columns */
+#define SAME_COLUMNS 255 /* of a value that does not differ, at most */
 
 /* The first and the last start of the runs that count; 0: none counts. */
 static void date_range(const struct side *side, double *first, double *last)
@@ -580,32 +593,31 @@ static void put_cell(const struct block *block, size_t i, const char *text)
 static void put_conditions(const struct comparison *all,
 			   const struct block *block)
 {
-	char text[CONDITION_LEN];
-
 	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
 		const struct condition *condition = &recorded[k];
 
 		if (!condition_differs(all, condition))
 			continue;
 		begin_row(condition->label, true);
-		for (size_t i = block->from; i < block->to; i++) {
-			condition_of_side(&all->side[i], condition, text);
-			put_cell(block, i, text);
-		}
+		for (size_t i = block->from; i < block->to; i++)
+			put_cell(block, i,
+				 condition_of_side(&all->side[i], condition));
 	}
 }
 
 /* One paragraph for the conditions that do not differ. */
 static void put_same(const struct comparison *all)
 {
-	char line[LINE] = "", text[CONDITION_LEN];
+	char line[LINE] = "";
+	const char *text;
 	bool differ;
 
 	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++)
-		if (sides_with(all, &recorded[k], text, &differ) >= 2 &&
+		if (sides_with(all, &recorded[k], &text, &differ) >= 2 &&
 		    !differ)
 			cli_appendf(line, sizeof(line), "%s%s %s",
-				    *line ? ", " : "", recorded[k].label, text);
+				    *line ? ", " : "", recorded[k].label,
+				    cli_truncate(text, SAME_COLUMNS));
 	if (*line)
 		putchar('\n');
 	cli_label("Equal", "%s", line);
@@ -660,17 +672,18 @@ static void refer_to_explain(const struct comparison *all)
 static int widest_cell(const struct comparison *all)
 {
 	size_t widest = LEAST_COLUMN;
-	char text[CONDITION_LEN];
 
 	for (size_t i = 0; i < all->n; i++) {
 		if (cli_width(all->side[i].name) > widest)
 			widest = cli_width(all->side[i].name);
 		for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
+			size_t width;
+
 			if (!condition_differs(all, &recorded[k]))
 				continue;
-			condition_of_side(&all->side[i], &recorded[k], text);
-			if (cli_width(text) > widest)
-				widest = cli_width(text);
+			width = cli_width(
+				condition_of_side(&all->side[i], &recorded[k]));
+			widest = width > widest ? width : widest;
 		}
 	}
 	return (int)widest;
@@ -741,7 +754,6 @@ static void put_side_conditions(json_object *in, const struct side *side)
 {
 	json_object *conditions = cli_put_object(in, "conditions");
 	json_object *varying = cli_put_array(in, "varying");
-	char text[CONDITION_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++) {
 		const struct condition *f = &recorded[i];
@@ -757,7 +769,8 @@ static void put_side_conditions(json_object *in, const struct side *side)
 		} else if (f->count) {
 			cli_put_count(conditions, f->key, count_of(r, f));
 		} else {
-			condition_of_run(r, f, text);
+			const char *text = condition_of_run(r, f);
+
 			cli_put_text(conditions, f->key, *text ? text : NULL);
 		}
 	}

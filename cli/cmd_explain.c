@@ -1482,7 +1482,6 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 	struct explanation found = {
 		.now = cli_now(),
 		.slowdown = NAN,
-		.opt.since_sec = CLI_DIAGNOSIS_SINCE,
 	};
 	struct np_metrics_conf metrics;
 	struct cli_options options;
@@ -1493,6 +1492,8 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	found.word = options.app;
 	rc = cli_job_parse(self, found.word, &found.id, &found.task);
+	if (rc < 0)
+		rc = cli_since_default(self, &found.opt, CLI_DIAGNOSIS_SINCE);
 	if (rc < 0)
 		rc = cli_diagnosis_conf(self, &found.opt, &metrics);
 	if (rc < 0)

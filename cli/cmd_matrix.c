@@ -8,6 +8,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli_json_put.h"
 #include "cli_matrix.h"
@@ -117,15 +118,19 @@ static void print_missing_rows(const struct cli_matrix *m)
 		m->model->required & NP_DATA_TRACE ?
 			"No row for applications without a usable trace: " :
 			"No row for applications not measured under synthetic load: ";
-	char line[1024] = "";
+	char *line = NULL;
+	size_t len;
+	FILE *f = cli_stream_open(&line, &len);
 
 	for (size_t victim = 0; victim < m->n; victim++)
-		if (!has_row(m, false, victim))
-			cli_appendf(line, sizeof(line), "%s%s",
-				    *line ? ", " : why,
-				    cli_matrix_name(m, victim));
+		if (!has_row(m, false, victim)) {
+			fprintf(f, "%s%s", why, cli_matrix_name(m, victim));
+			why = ", ";
+		}
+	cli_stream_close(f, &line);
 	if (*line)
 		cli_wrap(stdout, line, 2);
+	free(line);
 }
 
 /* What the marks of choose_mark() mean; %s: the model. */

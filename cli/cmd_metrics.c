@@ -62,7 +62,7 @@ static void put_snapshot(FILE *out, const struct metrics *metrics)
 	cli_gauge_single(out, "placement_trouble",
 			 "1 if something keeps placement from working fully; "
 			 "netprof status says what.",
-			 *state->trouble);
+			 *state->trouble != '\0');
 	cli_gauge_single(out, "placement_profiles",
 			 "Profiles that placement has loaded.",
 			 state->n_profiles);

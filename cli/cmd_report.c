@@ -55,7 +55,7 @@ struct report {
 	struct cli_matrix matrix; /* n 0: there are no predictions, */
 	struct np_err no_matrix;  /* for this reason */
 	bool have_blame;	  /* the next three are valid */
-	double blame_sec;	  /* length of the period */
+	double blame_sec;	  /* length of the period; NaN: a file */
 	struct np_acct accounting;
 	struct np_job_cost cost;
 	bool have_diagnosis; /* diagnosis is valid */
@@ -577,8 +577,9 @@ static int load_blame(struct report *report, const struct cli_cmd *self,
 
 	if (!opt->blame)
 		return -1;
-	if (!source.since_sec)
-		source.since_sec = CLI_BLAME_SINCE;
+	rc = cli_since_default(self, &source, CLI_BLAME_SINCE);
+	if (rc >= 0)
+		return rc;
 	report->blame_sec = source.since_sec;
 	rc = cli_accounting_load(&report->accounting, &source, report->date,
 				 &err);
@@ -653,11 +654,14 @@ static void put_blame(FILE *f, const struct report *report)
 	put_text(f, "<p><strong>", "</strong></p>\n", "%s",
 		 cli_blame_verdict(cost));
 	put_text(f, "<p>", "</p>\n",
-		 "From Slurm's accounting of %.3g days, of measured and other "
-		 "jobs: %zu of %zu jobs are compared with runs of the same "
-		 "work. Each table has at most %d rows.%s",
-		 report->blame_sec / 86400, cost->n_compared, cost->n_jobs,
-		 MAX_COSTS,
+		 "From %s, of measured and other jobs: %zu of %zu jobs are "
+		 "compared with runs of the same work. Each table has at most "
+		 "%d rows.%s",
+		 isnan(report->blame_sec) ?
+			 "a file of Slurm's accounting" :
+			 cli_text("Slurm's accounting of %.3g days",
+				  report->blame_sec / 86400),
+		 cost->n_compared, cost->n_jobs, MAX_COSTS,
 		 accounting->one_leaf ? " No topology is known, so all nodes "
 					"count as one leaf switch." :
 					"");
@@ -675,16 +679,19 @@ static void put_blame(FILE *f, const struct report *report)
  * If --explain was given, examine its job as netprof explain does. Returns -1
  * to go on, or the exit status.
  */
-static int load_explain(struct report *report, const struct report_opt *opt,
+static int load_explain(struct report *report, const struct cli_cmd *self,
+			const struct report_opt *opt,
 			const struct np_metrics_conf *conf, uint32_t id,
 			uint32_t task)
 {
 	struct cli_diagnosis_opt source = opt->diagnosis;
+	int rc;
 
 	if (!opt->explain)
 		return -1;
-	if (!source.since_sec)
-		source.since_sec = CLI_DIAGNOSIS_SINCE;
+	rc = cli_since_default(self, &source, CLI_DIAGNOSIS_SINCE);
+	if (rc >= 0)
+		return rc;
 	cli_diagnosis_make(&report->diagnosis, &source, conf, id, task,
 			   report->date);
 	report->have_diagnosis = report->diagnosis.job;
@@ -748,7 +755,7 @@ static int load_accounting(struct report *report, const struct cli_cmd *self,
 		rc = cli_diagnosis_conf(self, source, &conf);
 	if (rc < 0)
 		rc = load_blame(report, self, opt);
-	return rc < 0 ? load_explain(report, opt, &conf, id, task) : rc;
+	return rc < 0 ? load_explain(report, self, opt, &conf, id, task) : rc;
 }
 
 /* ---- placement on a recorded queue: netprof simulate ---- */
@@ -897,7 +904,7 @@ static void put_policies(FILE *f, struct json_object *list)
 	end_table(f);
 }
 
-/* Write the effect of the last policy on users, sizes and partitions. */
+/* Write the effect of a policy on users, sizes and partitions. */
 static void put_groups(FILE *f, struct json_object *list)
 {
 	static const struct column columns[] = {
@@ -944,7 +951,8 @@ static void put_simulation(FILE *f, struct json_object *simulation)
 		 "Simulated, not measured: %.0f jobs from %s, of which %.0f "
 		 "have a profile, on %.0f nodes with %.0f leaf switches. "
 		 "Predictions: %s. The other policies are compared with the "
-		 "first; the lower table compares the last one.%s",
+		 "first; the lower table compares the last that changes "
+		 "jobs.%s",
 		 member_number(simulation, "jobs"),
 		 member_text(simulation, "source"),
 		 member_number(simulation, "jobs_with_profile"),

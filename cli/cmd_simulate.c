@@ -6,7 +6,7 @@
  * jobs anew, the same for all policies. All policies are compared with the
  * first one, and results are means over the seeds. To show which users and
  * sizes of jobs gain or lose, the single jobs are kept for the first seed,
- * under the first and the last policy.
+ * under the first policy and the last one that changes jobs.
  *
  * The file follows that order: reading of the inputs, which are half of it,
  * results of one simulation and of the comparison, simulation, output, and
@@ -59,7 +59,8 @@
 #define MAX_SEEDS 100
 #define MAX_SETTINGS 16
 #define MAX_MIX 64		    /* names in --mix */
-#define NAME_BYTES (NP_APP_MAX + 1) /* name of a policy or profile, NUL too */
+#define NAME_BYTES (NP_APP_MAX + 1) /* name of a profile, NUL too */
+#define POLICY_BYTES 1024	    /* a policy with all its settings */
 
 /* A simulation, or the means of several ones with different seeds. */
 struct summary {
@@ -104,7 +105,7 @@ struct gain {
 };
 
 struct policy {
-	char name[NAME_BYTES]; /* "enforce", "enforce:MaxSlowdown=20%" */
+	char name[POLICY_BYTES]; /* "enforce", "enforce:MaxSlowdown=20%" */
 	struct np_sim_policy sim;
 	struct summary sum; /* means over seeds */
 	struct weeks weeks; /* differences from the first policy */
@@ -178,7 +179,8 @@ struct sim {
 	size_t n_policies, seeds_done;
 	bool stopped;	   /* by the user */
 	double share_done; /* of the whole work */
-	/* Jobs of the first seed under the first and the last policy. */
+	/* Jobs of the first seed under the first and the acting policy; with
+	   is NULL if that was not simulated. */
 	struct np_sim_outcome *without, *with;
 	FILE *events; /* --events, or NULL */
 };
@@ -1620,9 +1622,16 @@ static int read_pairs(struct sim *sim)
 	return rc;
 }
 
-/* Add the names of all profiles that the caller may use. */
-static void add_all(struct np_store *store, struct sim *sim)
+/*
+ * Add the names of all profiles that the caller may use. A name of --rules or
+ * --mix that is none of them is refused: it is probably mistyped, and its jobs
+ * would count as having a profile. Returns -1, or the exit status.
+ */
+static int add_all(struct np_store *store, struct sim *sim)
 {
+	bool exists[NP_CONFLICT_MAX_PROFILES] = { false };
+	size_t n_named = sim->n_profiles;
+
 	for (int i = 0; i < 2; i++) {
 		struct np_store_app *apps = NULL;
 		size_t n = 0;
@@ -1633,10 +1642,20 @@ static void add_all(struct np_store *store, struct sim *sim)
 				       geteuid(), &apps, &n, NULL))
 			continue;
 		for (size_t k = 0; k < n; k++)
-			if (strcmp(apps[k].name, NP_IDLE_APP))
-				add_profile(sim, apps[k].name, &profile);
+			if (strcmp(apps[k].name, NP_IDLE_APP) &&
+			    !add_profile(sim, apps[k].name, &profile) &&
+			    profile >= 0)
+				exists[profile] = true;
 		free(apps);
 	}
+	for (size_t i = 0; i < n_named; i++)
+		if (!exists[i])
+			return cli_fail(
+				"%s: no profile of \"%s\", neither your own "
+				"nor a published one, and no --pairs=FILE",
+				sim->opt->rules ? sim->opt->rules : "--mix",
+				sim->profile_name[i]);
+	return -1;
 }
 
 /* Refresh the catalog until all predictions are made, and make the matrix. */
@@ -1711,7 +1730,11 @@ static int predict_from_store(struct sim *sim)
 	rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	add_all(store.store, sim);
+	rc = add_all(store.store, sim);
+	if (rc >= 0) {
+		cli_store_close(&store);
+		return rc;
+	}
 	if (np_fabric_store_load(store.store, NULL, NULL, &cal, &err)) {
 		cli_store_close(&store);
 		return cli_fail("%s; or use --pairs=FILE for predictions",
@@ -1751,6 +1774,9 @@ static int make_profiles(struct sim *sim)
  */
 static int set_key(struct np_conf *conf, const char *text, struct np_err *err)
 {
+	/* The settings that add_policy() uses. */
+	static const char *const used[] = { "MaxSlowdown", "MaxDefer",
+					    "PlacementInterval", "UnknownAs" };
 	const char *equal = strchr(text, '=');
 	char value[128];
 	int rc;
@@ -1766,11 +1792,18 @@ static int set_key(struct np_conf *conf, const char *text, struct np_err *err)
 			 "%" :
 			 "");
 	rc = np_conf_set_key(conf, text, (size_t)(equal - text), value, err);
-	return rc != -ENOENT ?
-		       rc :
-		       np_errf(err, -EINVAL,
+	if (rc == -ENOENT)
+		return np_errf(err, -EINVAL,
 			       "--set=%.64s: netprof.conf(5) has no such key",
 			       text);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(used); i++)
+		if (strlen(used[i]) == (size_t)(equal - text) &&
+		    !strncasecmp(used[i], text, strlen(used[i])))
+			return rc;
+	return np_errf(err, -EINVAL,
+		       "--set=%.64s: has no effect here, expected MaxSlowdown, "
+		       "MaxDefer, PlacementInterval or UnknownAs",
+		       text);
 }
 
 /* Parse the mode of a policy. */
@@ -2254,6 +2287,24 @@ static int simulate_policy(struct sim *sim, struct progress *progress, size_t i,
 	return -1;
 }
 
+/* The policy that the verdict is about: the last one that changes jobs. */
+static const struct policy *acting_policy(const struct sim *sim)
+{
+	/* The first policy is what others are compared with. */
+	for (size_t i = sim->n_policies; i-- > 1;)
+		if (sim->policy[i].sim.mode > NP_MODE_ADVISE)
+			return &sim->policy[i];
+	return NULL;
+}
+
+/* Whether the effect on groups of jobs is that of policy i. */
+static bool shows_groups(const struct sim *sim, size_t i)
+{
+	const struct policy *acting = acting_policy(sim);
+
+	return acting ? acting == &sim->policy[i] : i + 1 == sim->n_policies;
+}
+
 /* Simulate all policies with one seed, i.e. with the same profiles. */
 static int simulate_seed(struct sim *sim, struct progress *progress,
 			 uint32_t seed, struct np_sim_outcome *outcome)
@@ -2264,10 +2315,12 @@ static int simulate_seed(struct sim *sim, struct progress *progress,
 	for (size_t i = 0; rc < 0 && !interrupted && i < sim->n_policies; i++) {
 		rc = simulate_policy(sim, progress, i, seed,
 				     i ? outcome : sim->without);
-		/* Keep the first seed's jobs under the last policy. */
-		if (!seed && i)
+		/* Keep the first seed's jobs under the acting policy. */
+		if (!seed && i && shows_groups(sim, i)) {
+			sim->with = cli_calloc(sim->log.n, sizeof(*outcome));
 			memcpy(sim->with, outcome,
 			       sim->log.n * sizeof(*outcome));
+		}
 	}
 	sim->stopped |= interrupted && progress->part < progress->parts;
 	sim->seeds_done += rc < 0 && progress->part >= sim->n_policies;
@@ -2287,7 +2340,6 @@ static int simulate_all(struct sim *sim)
 	int rc = -1;
 
 	sim->without = cli_calloc(sim->log.n, sizeof(*outcome));
-	sim->with = cli_calloc(sim->log.n, sizeof(*outcome));
 	for (uint32_t i = 0; rc < 0 && !sim->stopped && i < seeds; i++)
 		rc = simulate_seed(sim, &progress, i, outcome);
 	for (size_t i = 1; rc < 0 && i < sim->n_policies; i++)
@@ -2320,16 +2372,6 @@ static const char *interval_text(const struct estimate *range)
 		       cli_text(" (95 %% interval %.1f %% to %.1f %%)",
 				100 * range->low, 100 * range->high) :
 		       "";
-}
-
-/* The policy that the verdict is about: the last one that changes jobs. */
-static const struct policy *acting_policy(const struct sim *sim)
-{
-	/* The first policy is what others are compared with. */
-	for (size_t i = sim->n_policies; i-- > 1;)
-		if (sim->policy[i].sim.mode > NP_MODE_ADVISE)
-			return &sim->policy[i];
-	return NULL;
 }
 
 /* Time from the first to the last submission: "30 days", "3 hours". */
@@ -2415,6 +2457,12 @@ static const char *verdict_text(const struct sim *sim)
 	if (!policy && sim->n_policies == 1)
 		return "Only one policy was simulated: there is nothing to "
 		       "compare it with.";
+	if (!policy && sim->policy[0].sim.mode > NP_MODE_ADVISE)
+		return cli_text("Only the first policy, %s, changes jobs, and "
+				"the others are compared with it. To see what "
+				"it costs and saves, name off first: "
+				"--policy=off,%s",
+				sim->policy[0].name, sim->policy[0].name);
 	if (!policy)
 		return "None of the simulated policies changes jobs.";
 	if (!sim->seeds_done)

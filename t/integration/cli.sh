@@ -272,7 +272,7 @@ test_every_page_fits_a_screen() {
 # A long name is cut on a narrow terminal, shown on a wide one, and never cut in a
 # pipe; tables of many columns are divided only on a terminal.
 test_tables_follow_the_width_of_the_output() {
-	local name=weather-forecast-ensemble-mean
+	local name=weather-forecast-ensemble-mean i unmeasured
 	setup
 	cp -r "$S/store/users/$MY_UID/fft" "$S/store/users/$MY_UID/$name"
 	sed -i "s/\"app\":\"fft\"/\"app\":\"$name\"/" "$S/store/users/$MY_UID/$name"/*.json
@@ -291,6 +291,13 @@ test_tables_follow_the_width_of_the_output() {
 	equal "tables on a terminal" "$(COLUMNS=80 netprof matrix | grep -c "^fft ")" 3
 	contains "in a pipe" "$(netprof matrix)" " $name\$"
 	equal "tables in a pipe" "$(netprof matrix | grep -c '^fft ')" 1
+	for i in {10..39}; do
+		unmeasured=an-application-that-was-never-measured-$i
+		cp -r "$S/store/users/$MY_UID/NPmpi" "$S/store/users/$MY_UID/$unmeasured"
+		sed -i "s/\"app\":\"NPmpi\"/\"app\":\"$unmeasured\"/" \
+			"$S/store/users/$MY_UID/$unmeasured"/*.json
+	done
+	contains "all applications without a row" "$(netprof matrix)" "$unmeasured"
 	equal "sides on a terminal" "$(COLUMNS=80 netprof compare fft halo lammps hpcc |
 		grep -c '^Latency')" 2
 	equal "sides in a pipe" "$(netprof compare fft halo lammps hpcc "$name" |
@@ -336,6 +343,9 @@ test_levels_are_in_the_order_of_their_utilisation() {
 	contains "wide enough" "$(COLUMNS=107 netprof runs fft)" '^Run .* Level +Est. utilisation Use$'
 	contains "not wide enough" "$(COLUMNS=106 netprof runs fft)" '^Run .* Level +Use$'
 	contains "without levels" "$(netprof runs NPmpi)" '^Run .* Level Use$'
+	equal "a command is printed as a shell reads it" "$(netprof calibrate --app=fft --dry-run -- \
+		sbatch --wrap="a 'b'; c" 2>/dev/null | head -n 1)" \
+		"sbatch --netprofile=fft --dependency=singleton '--wrap=a '\\''b'\\''; c'"
 	rm -r "$S/store/fabric/hpc"
 	levels_are_listed_as "without a calibration" "$names"
 	equal "utilisations without a calibration" "$(netprof show --json fft |
@@ -707,6 +717,9 @@ test_wrong_usage_is_reported_with_status_two() {
 		report fft
 		report --json -o page.html
 		report --since=1d -o page.html
+		blame --since=1d --accounting=a
+		explain --since=1d --accounting=a 7
+		report --blame --since=1d --accounting=a -o page.html
 		report --blame --topology=x -o page.html
 		metrics now
 		metrics -o
@@ -1202,6 +1215,19 @@ test_a_queue_is_replayed() {
 		--swf="$ROOT/t/data/queue/small.swf" --mix=fft:1,halo:1 \
 		--pairs="$ROOT/t/data/queue/pairs"
 	is_picture "$S/simulate.svg" 'Node-hours saved' enforce
+	policies() { # POLICIES [OPTION...]
+		simulated --swf=small.swf --pairs=pairs --mix=fft:30,halo:40,unknown:30 \
+			--seeds=1 --policy="$1" "${@:2}"
+	}
+	equal "groups under a single policy" "$(policies off --json | jq -c .groups)" "[]"
+	equal "groups, in any order of the policies" \
+		"$(policies off,enforce,advise --json | jq -c .groups)" \
+		"$(policies off,advise,enforce --json | jq -c .groups)"
+	contains "only the first policy acts" "$(policies enforce,off)" \
+		'^Only the first policy, enforce, changes jobs'
+	equal "policies with the same first 64 characters" "$(policies \
+		off,enforce:MaxSlowdown=10%:PlacementInterval=30s:UnknownAs=fft:MaxDefer=1h,enforce:MaxSlowdown=10%:PlacementInterval=30s:UnknownAs=fft:MaxDefer=2h \
+		-P --noheader --format=Policy | sort -u | wc -l)" 3
 }
 
 test_a_simulation_knows_pairs_with_the_longest_names() {
@@ -1540,6 +1566,8 @@ test_bad_input_of_a_replay_is_reported() {
 	misuse 'policy: expected off, advise, prefer or enforce' --policy=,
 	misuse 'has no such key' --set=MaxJoy=3
 	misuse 'MaxDefer=soon: expected a time' --set=MaxDefer=soon
+	misuse 'set=Store=/x: has no effect here' --set=Store=/x
+	misuse 'set=Placement=off: has no effect here' --policy=off,enforce:Placement=off
 	misuse 'last=yesterday: expected a time such as 30d' --last=yesterday
 	misuse 'leaves=4by4: expected leaves and nodes' --leaves=4by4
 	misuse 'leaves=\+4x4: expected leaves and nodes' --leaves=+4x4
@@ -1551,6 +1579,9 @@ test_bad_input_of_a_replay_is_reported() {
 	printf ' 1 one 5\n 2 two 5\n' >"$S/bad.swf"
 	refused 1 'bad.swf:1: field 2: "one", expected a number of at least -1 and at most 1099511627776; no job' \
 		simulated --swf="$S/bad.swf"
+	printf 'ftt user=*\n' >"$S/rules"
+	refused 1 'rules: no profile of "ftt"' simulated --swf=small.swf --rules="$S/rules"
+	refused 1 '^netprof: --mix: no profile of "ftt"' simulated --swf=small.swf --mix=ftt:1
 	shares() { # PATTERN TEXT
 		printf "$2" >"$S/shares"
 		refused 1 "$1" simulated --swf=small.swf --pairs=pairs --order=fairshare \

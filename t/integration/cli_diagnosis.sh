@@ -822,6 +822,23 @@ test_blame_has_intervals_for_pairs_leaf_switches_and_nodes() {
 		"$(jq -r '.pairs[0].node_hours | .mean, .low, .high' "$S/rows.json" | awk '{ printf "%.6g ", $1 }')"
 }
 
+# 16 times the same, on nodes of their own.
+test_blame_says_how_many_rows_are_left_out() {
+	local k
+	costly
+	mv "$S/accounting" "$S/one"
+	mv "$S/topology" "$S/two"
+	head -n 1 "$S/one" >"$S/accounting"
+	for k in {1..16}; do
+		sed "1d; s/^/$k/; s/n\[\(.\)-\(.\)\]/n[$k\1-$k\2]/; s/|n\(.\)|/|n$k\1|/; s/\$/$k/" \
+			"$S/one" >>"$S/accounting"
+		sed "s/Nodes=n\[\(.\)-\(.\)\]/Nodes=n[$k\1-$k\2]/; s/leaf./&-$k/" "$S/two" >>"$S/topology"
+	done
+	equal "rows" "$(blame_costly --json | jq -c '[.pairs, .leaves, .nodes | length]')" '[16,16,16]'
+	equal "lines that say so" \
+		"$(blame_costly | grep -c '^1 more (shown with --json)$')" 3
+}
+
 test_a_plot_is_written() {
 	serve
 	explain --plot="$S/job.svg" 125
@@ -856,7 +873,7 @@ test_bad_input_is_reported_in_one_line() {
 	run netprof blame --accounting="$H/accounting.txt" --topology="$S/partly"
 	contains "nodes that it does not have" "$OUT" '^Missing +5 nodes of these jobs are on no'
 	sed 's/n\[/m[/' "$H/topology.txt" >"$S/other"
-	run netprof explain --since=3650d --accounting="$H/accounting.txt" --topology="$S/other" 105
+	run netprof explain --accounting="$H/accounting.txt" --topology="$S/other" 105
 	contains "none of its nodes" "$OUT" '^Neighbours +not known: the topology has none'
 	refused 1 'job 99999 is not in .*accounting.txt' \
 		netprof explain --accounting="$H/accounting.txt" 99999

@@ -146,6 +146,7 @@ test_rows_are_selected_and_sorted_as_in_sacct() {
 		"$(netprof matrix --csv fft halo lammps | tail -n +2 |
 			sort -t, -k4gr | head -n 1 | cut -d, -f1,2,4)"
 	refused 2 'did you mean Owner' netprof list --sort=Ownr
+	refused 2 'no field "nosuch"' netprof check --format=nosuch
 }
 
 # Text, JSON and --parsable agree about the same pair, and so do all

@@ -97,6 +97,9 @@ test_an_old_decision_counts_as_none() {
 	sed -i 's/"interval_sec":2/"interval_sec":60/' "$S/store/placement/state.json"
 	NETPROF_NOW=1718186999
 	contains "rare decisions" "$(netprof status)" '^Placement enforces'
+	NETPROF_NOW=1718186380
+	contains "from a clock that is ahead" "$(netprof status | tr -s ' \n' ' ')" \
+		'in the future \(the clocks of the hosts differ\) by ctl0'
 }
 
 test_a_missing_decision_is_reported() {

@@ -32,12 +32,13 @@ test_metrics_equal_the_golden_files() {
 
 test_metrics_are_openmetrics() {
 	setup
-	jq -c '.leaves[0].name = "a\"b\\c\nd\u202ee"' \
+	jq -c '.leaves[0].name = "a\"b\\c\nd\u202ee" | .trouble = "no calibration"' \
 		"$ROOT/t/data/placement/state.json" >"$S/store/placement/state.json"
 	netprof metrics >"$S/metrics"
 	is_openmetrics "$S/metrics" 40
 	contains "a hostile leaf" "$(cat "$S/metrics")" \
 		'^netprof_leaf_jobs\{leaf="a\\"b\\\\c\?d\?e"\} 2$'
+	contains "trouble" "$(cat "$S/metrics")" '^netprof_placement_trouble 1$'
 	is_plain "$S/metrics"
 }
 
@@ -153,6 +154,20 @@ test_a_comparison_says_what_was_different() {
 		.n_tasks = 64 | .fingerprint = "0badf00d";Different: the number of tasks, the command.
 		del(.slurm_version);No recorded condition differs.
 	END
+}
+
+test_long_lists_of_nodes_are_compared_to_their_end() {
+	local list file
+	setup
+	list=$(seq -s, 1001 2 1099)
+	for file in "$S/store/users/$MY_UID/fft"/*.json; do
+		jq -c --arg n "node[$list,2001]" '.nodes = $n' "$file" >"$S/with"
+		cat "$S/with" >"$file"
+	done
+	slow_run ".nodes = \"node[$list,3001]\""
+	equal "the end differs" "$(netprof compare fft | sed -n 2p)" "Different: the nodes."
+	equal "for programs" "$(netprof compare --json fft |
+		jq -r '[.compared[].conditions.nodes][-1]')" "node[$list,3001]"
 }
 
 test_congestion_counted_by_adapters_is_on_the_pages_of_a_profile_and_of_a_job() {

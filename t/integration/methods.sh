@@ -69,6 +69,8 @@ test_wrong_usage_and_bad_files_are_reported() {
 	row 2 'expected names' --without=, x
 	row 2 'seed=x: expected a whole number' --seed=x x
 	row 2 'up-to=much: expected a percentage' --up-to=much x
+	row 2 'no field "nosuch"' --format=nosuch "$ROOT/t/data/pairs.json"
+	row 2 'no field "nosuch"' --cases --sort=nosuch "$ROOT/t/data/pairs.json"
 	row 1 '^netprof: /nonexistent: No such file' /nonexistent
 	row 1 'not a regular file' /dev/zero
 	row 1 'README:1: expected JSON' "$ROOT/t/data/README"
@@ -113,6 +115,12 @@ pair|mine|2|1|0.5 pair|zero|3|22.3333| pair|mutual|3|13.3201|0"
 		--format=Kind,Model,Constant --predictions="$TMPDIR/mine" \
 		"$ROOT/t/data/pairs.json" | grep '^pair|[bmz]' | xargs)" \
 		"pair|best constant|6 pair|mine|6.5 pair|zero|6 pair|mutual|6"
+	printf '%s\n' 'ping ping 10' 'ping pong 20' 'pong pong 30' >"$TMPDIR/all"
+	equal "why pairs are missing, if none is" "$(accuracy --json --predictions="$TMPDIR/all" \
+		"$ROOT/t/data/pairs.json" |
+		jq '.files[0].pairs.models[] | select(.model == "all").why')" null
+	equal "only zero" "$(accuracy --parsable --noheader --format=Model --model=zero \
+		"$ROOT/t/data/pairs.json" | sort -u | xargs)" "best constant zero"
 }
 
 [ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}"
