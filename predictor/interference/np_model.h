@@ -96,20 +96,24 @@ enum np_pred_flag {
 /* A latency distribution, measured or resampled; seconds. */
 struct np_data_latency {
 	double mean, sd;
-	const double *cdf; /* n_bins; NULL unless the model needs it */
+	/* Cumulative distribution at the upper edge of each of the fabric's
+	 * bins; NULL unless the model needs NP_DATA_HIST. */
+	const double *cdf;
 };
 
+/* All arrays are borrowed for the evaluation; the driver owns them. */
 struct np_data_fabric {
 	size_t n_levels;
-	const struct np_bins *bins;
+	const struct np_bins *bins; /* NULL: no histograms */
 	struct np_data_latency idle;
-	double idle_min;
-	const struct np_data_latency *level;
+	double idle_min;		     /* least idle latency, seconds */
+	const struct np_data_latency *level; /* [n_levels] */
 	/* The send-only levels with most and fewest bytes per round;
 	 * n_levels if unknown. */
 	size_t bulk_level, brief_level;
-	const double *log_pairs; /* log(1 + CC[i][j]), 0 if unknown */
-	const double *fit_pairs; /* the same, on the scale of the fits */
+	/* [i * n_levels + j] is log(1 + slowdown of level i under level j), 0
+	 * if unknown; fit_pairs: the same, on the scale of the fits. */
+	const double *log_pairs, *fit_pairs;
 	/*
 	 * Weight of each level's slowdowns, 0 < weight <= 1, with which its row
 	 * of fit_pairs and its element of a program's fit_impact are
@@ -125,7 +129,8 @@ struct np_data_fabric {
 /* Unknown slowdowns are 0 here; np_data.col and np_data.row list the known. */
 struct np_data_program {
 	struct np_data_latency latency;
-	const double *log_curve;  /* log(1 + slowdown), per level */
+	/* Each has n_levels elements; borrowed. */
+	const double *log_curve;  /* log(1 + slowdown under the level) */
 	const double *log_impact; /* log(1 + slowdown of the level) */
 	const double *fit_curve, *fit_impact; /* on the scale of the fits */
 	const struct np_response *response;   /* NULL: no trace was recorded */
@@ -191,7 +196,10 @@ struct np_data {
 /* Number of doubles in np_data.work. */
 #define NP_MODEL_WORK(n_levels) (2 * ((n_levels) + 2) * ((n_levels) + 4))
 
-/* Each step returns 0 or -errno with v->err. */
+/*
+ * describe() and respond() return 0, or -errno with v->err. combine() and the
+ * functions after it cannot fail. x and y belong to the caller.
+ */
 struct np_model {
 	const char *name, *help;
 	unsigned required;    /* enum np_data_kind */

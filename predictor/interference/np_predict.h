@@ -74,7 +74,7 @@ struct np_prediction {
 	size_t n_impact;   /* levels with a measured slowdown by co-runners */
 	uint64_t n_probes; /* latency samples of the co-runner with fewest */
 	size_t n_excluded; /* leave-one-out tests behind the model's error */
-	double sharing;	   /* sharing coefficient applied, 0 to 1 */
+	double sharing; /* sharing coefficient applied; 0 to NP_SHARING_COEF_MAX */
 
 	enum np_more more;
 	size_t more_level, more_co; /* indices; set where more refers to them */

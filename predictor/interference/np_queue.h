@@ -38,9 +38,9 @@ struct np_service {
 int np_queue_service(const struct np_moments *idle, struct np_service *out);
 
 /*
- * Set *rho to the utilisation, 0 <= rho < 1 up to rounding, that gives the mean
- * latency w_sec. Returns 0, or -EINVAL with err: w_sec or the service rate is
- * not positive and finite, or the variance is negative.
+ * Set *utilisation to the rho that gives the mean latency w_sec; 0 or more, and
+ * below 1 except for rounding. Returns 0, or -EINVAL with err: w_sec or the
+ * service rate is not positive and finite, or the variance is negative.
  */
 int np_queue_utilisation(const struct np_service *s, double w_sec,
 			 double *utilisation, struct np_err *err);
@@ -67,19 +67,19 @@ enum np_curve_shape {
 #define NP_CURVE_DIM(n) (5 + 2 * (n))
 
 /*
- * Fit a curve to n points in any order: utilisations rho of 0 to 1 and slowdowns
- * slow. Points with equal rho are averaged. Returns 0 and fills curve, which
- * has NP_CURVE_DIM(n) doubles, or -EDOM with err if fewer than two distinct rho
- * are below NP_CURVE_FIT_MAX.
+ * Fit a curve to n points in any order: utilisation[i], 0 to 1, and slow[i], a
+ * slowdown. Points with equal utilisation are averaged. Returns 0 and fills
+ * curve, which has NP_CURVE_DIM(n) doubles, or -EDOM with err if fewer than two
+ * distinct utilisations are below NP_CURVE_FIT_MAX.
  */
 int np_curve_fit(enum np_curve_shape shape, const double *utilisation,
 		 const double *slow, size_t n, double *curve,
 		 struct np_err *err);
 
 /*
- * The slowdown at rho. Outside the measured range this is the value at its
- * nearer end, and *outside, unless NULL, is set to true; it is never set to
- * false.
+ * The slowdown at a utilisation. Outside the measured range this is the value
+ * at its nearer end, and *outside, unless NULL, is set to true; it is never set
+ * to false.
  */
 double np_curve_at(const double *curve, double utilisation, bool *outside);
 

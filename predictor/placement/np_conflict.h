@@ -2,10 +2,10 @@
  * Which jobs would slow each other down too much.
  *
  * A profile stands for an application: whose records it was made from, and
- * whether an administrator published it, which makes it trusted. The caller's
- * model predicts how much two profiles slow each other. Its answers are cached
- * here, pair by pair, and the placement decision reads an immutable table of
- * them.
+ * whether it is trusted, because an administrator published it or its owner is
+ * one of TrustedUsers. The caller's model predicts how much two profiles slow
+ * each other. Its answers are cached here, pair by pair, and the placement
+ * decision reads an immutable table of them.
  *
  * Several co-runners. The slowdown d of a victim v concurrent with x1 .. xn is
  * taken as
@@ -72,7 +72,7 @@
 /* What the table says of one profile. */
 struct np_slowdowns_profile {
 	uint32_t owner; /* uid */
-	bool trusted;	/* an administrator published it */
+	bool trusted;	/* published, or of one of TrustedUsers */
 	bool complete;	/* the model was asked about every pair with it */
 	bool aggressor; /* it slows at least one profile */
 	bool inert;	/* it slows no profile and is slowed by none */

@@ -12,7 +12,7 @@
  *
  * - No leaf is open to two pending jobs that conflict there, nor to a pending
  *   job that must avoid a job running there. Exceptions are jobs that placement
- *   leaves alone (np_why says why) and jobs released after max_hold_sec.
+ *   ignores (NP_ACT_NONE, with a reason) and jobs released after max_hold_sec.
  * - The leaves open to a job have at least as many usable candidate nodes as it
  *   needs, within the number of switches that it accepts.
  * - A job that conflicts with no other job may use every leaf.

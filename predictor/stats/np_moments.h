@@ -132,8 +132,9 @@ double np_quantile(double *v, size_t n, double q);
 #define NP_NOISE_PRIOR 4.0     /* weight of the other measurements, in runs */
 
 /*
- * Degrees of freedom of m's own scatter, and its relative variance in *square;
- * 0 if it has none.
+ * Returns the degrees of freedom of the scatter of mean itself, n - 1, and sets
+ * *square to its variance relative to (1 + mean)^2. Returns 0, and leaves
+ * *square alone, if the scatter is not known.
  */
 double np_noise_freedom(const struct np_mean *mean, double *square);
 

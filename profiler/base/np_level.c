@@ -13,7 +13,8 @@
  * KB and 16 KB, without a pause, as most programs do that wait for each answer.
  * c1 does the same with small messages and a pause.
  *
- * c2 to c4 and c7 send messages of 40 KB, as in the paper, several at a time.
+ * c2, c3, c4 and c7 send 1, 4, 8 and 12 messages of 40 KB in a round, as in the
+ * paper.
  * With T = P * M * (time of one message through the bottleneck), such a level
  * uses about T / (B + T) of it: 41, 75, 93 and 100 % of links on which 40 KB
  * take some 17 ms (8 nodes share a leaf of 80 Mbit/s, or 20 Mbit/s per node).

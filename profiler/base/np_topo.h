@@ -9,11 +9,13 @@
  * headers here.
  *
  * A site may have several topologies (25.05): that of the cluster, and others
- * that partitions may use instead. The text of a site is the text of the
- * cluster's topology, followed for each other topology by a line of our own,
- * "Partitions=a,b", and its text; and for placement by NP_TOPO_RAILS, the
- * devices of NetDevices, the path of the file of rails and its text, a line
- * each but the text, which may be empty or damaged.
+ * that partitions may use instead. The text of a site consists of
+ *
+ *	the text of the cluster's topology
+ *	for each other topology: a line "Partitions=a,b" (ours), and its text
+ *	for placement only: NP_TOPO_RAILS and the value of NetDevices; a line
+ *	with the path of the Rails file; and that file's text, which may be
+ *	empty or damaged
  */
 #ifndef NP_TOPO_H
 #define NP_TOPO_H
@@ -28,9 +30,9 @@ struct np_slurm_line;
 #define NP_TOPO_MAX_LEAVES 65536
 
 struct np_topo_leaf {
-	char *name;  /* of the switch */
-	char *nodes; /* hostlist expression */
-	size_t topology;
+	char *name;	 /* of the switch */
+	char *nodes;	 /* hostlist expression */
+	size_t topology; /* index into np_topo.partitions */
 	char *rail; /* of the switch; NULL: Slurm's topology has no rails */
 	char *nic;  /* of these nodes that leads to it; NULL with rail */
 };

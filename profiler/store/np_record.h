@@ -77,7 +77,8 @@ struct np_probe_run {
 	double period_sec;
 	uint32_t per_node;
 	uint32_t n_processes;
-	char *transport; /* UCX's name of it, "tcp/eth0", or NULL */
+	char *transport; /* of UCX, "tcp/eth0", or of libfabric,
+			    "ofi:cxi/cxi0"; NULL: not known */
 	uint64_t messages;
 	double cpu_sec_max; /* of the process with the most */
 	double cpu_sec_sum;

@@ -87,7 +87,7 @@ struct np_state {
 	char *cluster;
 	char *slurm_version, *netprof_version;
 	char *controller; /* host name */
-	char *mode;	  /* of the default partition */
+	char *mode;	  /* of partitions that have none of their own */
 	char *fabric;	  /* np_catalog_fabric() */
 	char *trouble;	  /* why it does not work fully, or "" */
 	double max_slowdown, max_hold_sec;

@@ -149,7 +149,7 @@ int np_store_list_apps(struct np_store *store, enum np_store_owner owner,
 
 /*
  * The newest trace of an application of a user: the path of a directory
- * JOB.STEP.trace next to the runs, written by the program itself
+ * JOB.STEP.trace next to the runs, which netprof-saver writes
  * (np_trace_dir.h), into buf. Returns 0; -ENOENT without err: there is none;
  * or another -errno with err.
  */

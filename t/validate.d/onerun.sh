@@ -224,7 +224,7 @@ onerun_table() { # of onerun_lines, on stdin
 					"difference %.1f points\n", n_days,
 					days / n_days
 			if (n_press)
-				printf "pressures: n %d, mean difference " \
+				printf "impacts: n %d, mean difference " \
 					"%.1f points\n", n_press, press / n_press
 		}'
 }
