@@ -7,12 +7,14 @@
  */
 #include <errno.h>
 #include <fnmatch.h>
+#include <linux/magic.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "cli_check.h"
@@ -772,6 +774,7 @@ static void check_owners(struct cli_check *c)
 }
 
 #define OLD_CALIBRATION_SEC (365 * 86400.0)
+#define ZFS_SUPER_MAGIC 0x2fc12fc1 /* not in linux/magic.h */
 #define CALIBRATE "salloc -N8 --exclusive netprof calibrate"
 
 /* Find the uid and the group of SlurmUser; both are -1 if it does not exist. */
@@ -787,6 +790,24 @@ static uid_t slurm_uid(const struct cli_check *c, gid_t *gid)
 static bool others_may_write(const struct stat *st)
 {
 	return st->st_mode & (S_IWGRP | S_IWOTH) && !(st->st_mode & S_ISVTX);
+}
+
+/* Whether a directory is on a disk, or in the memory, of this host. */
+static bool is_local(const char *dir)
+{
+	static const unsigned long local[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+		F2FS_SUPER_MAGIC, TMPFS_MAGIC,	   OVERLAYFS_SUPER_MAGIC,
+		ZFS_SUPER_MAGIC,
+	};
+	struct statfs fs;
+
+	if (statfs(dir, &fs))
+		return false;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(local); i++)
+		if ((unsigned long)fs.f_type == local[i])
+			return true;
+	return false;
 }
 
 /* Check the directory of the store. Returns false if it does not exist. */
@@ -814,7 +835,10 @@ static bool check_store_dir(struct cli_check *c)
 			dir, st.st_mode & 07777);
 		remedy(c, "chmod o+x %s", dir);
 	} else {
-		ok(c, "store", "%s", dir);
+		ok(c, "store", "%s%s", dir,
+		   is_local(dir) ? ", on a disk of this host: the other hosts "
+				   "have to mount it" :
+				   "");
 	}
 	return true;
 }

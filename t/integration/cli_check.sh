@@ -71,6 +71,7 @@ test_check_finds_nothing_in_a_correct_installation() {
 	run 0 netprof check
 	contains "all" "$OUT" '^0 problems, 0 warnings$'
 	equal "no other lines" "$(grep -cv '^ok  \|^    ' "$S/out")" 1
+	finding ok store ', on a disk of this host: the other hosts have to mount it'
 	equal "for programs" "$(netprof check --json | jq .problem)" false
 	finding ok calibration 'predicted from the others: mean error [0-9.]+ percentage points'
 }
