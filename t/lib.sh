@@ -30,7 +30,7 @@ skip() {
 }
 
 # With SANITIZE: tests make allocations fail, and leaks in libraries are ignored.
-export ASAN_OPTIONS=allocator_may_return_null=1
+export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=$ROOT/t/lsan.supp:print_suppressions=0
 
 # Can srun start MPI programs?
@@ -52,15 +52,20 @@ inside() {
 }
 
 # Run a batch script from standard input as alice, print its output and return its
-# exit code, for an array the largest. sbatch --wait polls only every few seconds.
+# exit code, for an array the largest; where a signal ended it, 128 and the signal's number.
+# sbatch --wait polls only every few seconds.
 batch() { # OPTIONS of sbatch
 	# shellcheck disable=SC2016
 	inside sh -c '
 		id=$(sbatch --parsable -o "batch.%j" "$@") || exit
 		until left=$(squeue -h -j "$id" 2>/dev/null) && [ -z "$left" ]; do sleep 0.2; done
 		[ ! -e "batch.$id" ] || { cat "batch.$id"; rm "batch.$id"; }
-		exit "$(scontrol show job "$id" | sed -n "s/.* ExitCode=\([0-9]*\):.*/\1/p" |
-			sort -n | tail -n 1)"
+		exit "$(scontrol show job "$id" |
+			sed -n "s/.* ExitCode=\([0-9]*\):\([0-9]*\).*/\1 \2/p" |
+			while read -r code signal; do
+				[ "$signal" = 0 ] || code=$((128 + signal))
+				echo "$code"
+			done | sort -n | tail -n 1)"
 		' - "$@"
 }
 

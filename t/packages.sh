@@ -280,6 +280,7 @@ test_rpms_have_no_errors_by_rpmlint() {
 	# netprof-agent is static if musl is installed.
 	# shellcheck disable=SC2046
 	at rpmlint $(rpms 1) >"$TMPDIR/out" 2>&1 || :
+	grep -q ' packages and .* checked; ' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 	grep ' E: ' "$TMPDIR/out" | grep -vE ' E: (invalid-license|no-signature|'\
 'no-packager-tag|no-group-tag|no-changelogname-tag|'\
 'statically-linked-binary .*/netprof-agent$|'\
@@ -300,18 +301,19 @@ test_packages_have_no_errors_by_lintian() {
 prepare() {
 	local revision kind
 	need_root
+	mkdir -p "$DIR"
 	rm -f "$DIR"/*.deb "$DIR"/*/*.rpm
 	for revision in 1 2; do
 		for kind in deb rpm; do
 			make -C "$ROOT" --no-print-directory $kind \
-				REVISION=$revision >"$DIR.log" 2>&1 ||
-				fail "make $kind: $(tail -n 20 "$DIR.log")"
+				REVISION=$revision >"$DIR/log" 2>&1 ||
+				fail "make $kind: $(tail -n 20 "$DIR/log")"
 		done
 	done
 }
 
-enter() {
-	OVERLAY=$(mktemp -d)/root
+enter() { # DIRECTORY
+	OVERLAY=$1/root
 	mount -t tmpfs tmpfs "${OVERLAY%/*}"
 	mkdir "$OVERLAY" "${OVERLAY%/*}"/upper "${OVERLAY%/*}"/work
 	mount -t overlay overlay -o "lowerdir=/,upperdir=${OVERLAY%/*}/upper" \
@@ -334,8 +336,12 @@ VERSION=$(sed -n 's/^VERSION := //p' "$ROOT/Makefile")
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
 	if [ "${1-}" != inside ]; then
 		prepare
-		exec unshare --mount --propagation private bash "$0" inside
+		AROUND=$(mktemp -d)
+		trap 'rmdir "$AROUND"' EXIT
+		unshare --mount --propagation private bash "$0" inside "$AROUND"
+		exit
 	fi
-	enter
-	run_alone "$0" 900
+	LIMIT_SEC=900
+	enter "$2"
+	run_alone "$0"
 fi

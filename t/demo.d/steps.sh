@@ -27,7 +27,7 @@ start_cluster() {
 	say "starting Slurm on 16 nodes under 2 leaf switches, in namespaces"
 	slurm_up "$conf" --own-cpus || {
 		echo "(Without cpusets programs share all processors: times vary more.)"
-		slurm_up "$conf"
+		slurm_up "$conf" || { rm "$conf"; return 1; }
 	}
 	rm "$conf"
 }

@@ -73,7 +73,7 @@ fits() { # COMMAND <JSON
 
 # Output of all commands that tests can run without a cluster.
 pages() {
-	local data=$ROOT/t/data app
+	local data=$S/data app
 	for app in $(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u); do
 		echo "show $app"
 		echo "runs $app"
@@ -335,8 +335,8 @@ test_every_name_in_the_table_of_quantities_is_used() {
 	costly
 	{
 		for name in "list" "show fft" "runs fft" "predict fft halo" "compare fft" "status" \
-			"explain 4010" "qn $ROOT/t/data/web.json" \
-			"sharing $ROOT/t/data/sharing/vienne.scheme"; do
+			"explain 4010" "qn $S/data/web.json" \
+			"sharing $S/data/sharing/vienne.scheme"; do
 			# shellcheck disable=SC2086
 			netprof $name -P | sed -n 1p # not head: SIGPIPE
 		done

@@ -335,8 +335,9 @@ test_a_report_has_sections_on_lost_node_hours_and_on_a_job() {
 }
 
 test_a_report_has_a_section_on_a_simulated_queue() {
-	local queue=$ROOT/t/data/queue verdict
+	local queue verdict
 	setup
+	queue=$S/data/queue
 	sed 's/|alice|/|<b>alice|/' "$queue/small.sacct" >"$S/log"
 	netprof simulate --sacct="$S/log" --leaves=4x4 --cpus-per-node=4 --pairs="$queue/pairs" \
 		--rules="$queue/rules" --policy=off,prefer,enforce --json >"$S/queue.json" 2>/dev/null

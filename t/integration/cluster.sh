@@ -51,7 +51,7 @@ test_nodes_have_their_own_tmp_and_share_home() {
 }
 
 test_the_machine_keeps_its_own_etc() {
-	! getent passwd alice >/dev/null || fail "alice is a user of the machine"
+	! getent passwd alice | grep "$(rundir)" || fail "our alice is a user of the machine"
 	[ ! -e /etc/slurm/slurm.conf ] || ! grep -q "$(rundir)" /etc/slurm/slurm.conf ||
 		fail "our slurm.conf is in the machine's /etc"
 	! grep -qE '^10\.78\.' /etc/hosts || fail "our nodes are in /etc/hosts"
@@ -184,7 +184,7 @@ test_a_program_that_pins_itself_stays_on_its_nodes_processors() {
 	equal "on the first node" "$(pinned_to_0 n0)" 0
 	equal "on the second leaf's first node" "$(pinned_to_0 n2)" 0
 	for last in n1 n3; do
-		[[ $(pinned_to_0 $last) =~ ^[$first-9] ]] ||
+		[ "$(pinned_to_0 $last | grep -o '^[0-9]*')" -ge "$first" ] ||
 			fail "$last has processors of the first node: $(pinned_to_0 $last)"
 	done
 	cluster down

@@ -475,7 +475,7 @@ store_refuses() {
 		is $kind $kind
 	done
 	go
-	as_unflagged "store is"
+	as_unflagged "store is" 6
 	is stale ok # the write was retried; other requests are next
 	wait_for [ -e "$(rundir)/failing/squash/users/20001/refused" ]
 	wait_for [ -e "$(rundir)/failing/stale/users/20001/refused" ]

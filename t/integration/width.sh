@@ -23,8 +23,14 @@ test_wide_flagged_steps_end_like_unflagged_ones() {
 		$7 == "-"' "$TMPDIR/results")
 	[ -z "$bad" ] || fail "failed launches: $bad"
 	equal "results" "$(grep -c ' [-f] ' "$TMPDIR/results")" 24
+	# The plan may have no flagged step that lives long enough, above all where launches
+	# take seconds.
+	if width_unrecorded "$TMPDIR/results" 2>/dev/null | grep -q ': 0, missing 0$'; then
+		echo "16 60 plain 0" >"$TMPDIR/plan"
+		width_run "$TMPDIR/plan" 2 >>"$TMPDIR/results"
+	fi
 	wait_for settled
-	width_unrecorded "$TMPDIR/results" | grep -q 'missing 0$' ||
+	width_unrecorded "$TMPDIR/results" | grep -q ': [1-9][0-9]*, missing 0$' ||
 		fail "$(width_unrecorded "$TMPDIR/results" 2>&1)"
 	wait_for none_completes
 	[ -z "$(width_nodes)" ] || fail "$(width_nodes)"

@@ -74,6 +74,7 @@ baselines_table() {
 			end)' |
 		column -t -s $'\t' | tee "$BUILD/baselines.txt"
 	baselines_missing
+	grep -q ' %' "$BUILD/baselines.txt" || fail "no level is compared"
 	! grep -q DIFFERS "$BUILD/baselines.txt"
 }
 

@@ -41,6 +41,7 @@ soak_forgotten() {
 # "IN-USE FREE", kB of slurmctld's heap, all arenas
 soak_heap() {
 	inside --user root sh -c '
+		rm -f /tmp/heap
 		gdb -p "$(pgrep -o -x slurmctld)" -batch -nx -iex "set auto-solib-add off" \
 			-ex "sharedlibrary libc.so" \
 			-ex "set \$f = ((void *(*)(char *, char *))fopen)(\"/tmp/heap\", \"w\")" \
@@ -51,7 +52,11 @@ soak_heap() {
 			/total type="(fast|rest)"/ { free += $6 }
 			/total type="mmap"/ { mapped += $6 }
 			/system type="current"/ { all += $4 }
-			END { printf "%d %d\n", (all + mapped - free) / 1024, free / 1024 }'
+			END {
+				if (!all)
+					exit 1
+				printf "%d %d\n", (all + mapped - free) / 1024, free / 1024
+			}' || { echo "soak: gdb cannot ask slurmctld for its heap" >&2; return 1; }
 }
 
 # Submit jobs FROM .. TO - 1; every tenth is of an application that conflicts with itself.
