@@ -554,6 +554,12 @@ static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 	return 0;
 }
 
+/* Whether nodes get their files from slurmctld, which searches likewise. */
+static bool is_configless(const struct cli_check *c)
+{
+	return strcasestr(c->slurm.parameters, "enable_configless");
+}
+
 /* Report problems with the line that loads the plugin. */
 static void check_loaded(struct cli_check *c, const struct stack *stack)
 {
@@ -585,9 +591,7 @@ static void check_loaded(struct cli_check *c, const struct stack *stack)
 		remedy(c, "move the line of " SPANK " (%s) before it",
 		       stack->loaded_at);
 	}
-	/* slurmctld searches for the parameter in the same way. */
-	if (*stack->unsent &&
-	    strcasestr(c->slurm.parameters, "enable_configless")) {
+	if (*stack->unsent && is_configless(c)) {
 		warning(c, "plugstack.conf",
 			"nodes that get it from slurmctld "
 			"(enable_configless) do not get what it includes "
@@ -667,6 +671,12 @@ static void check_plugstack(struct cli_check *c)
 			": there is no --netprofile",
 			path, SNIPPET);
 		remedy(c, "echo 'optional " SPANK "' >>%s", SNIPPET);
+	} else if (access(path, F_OK) && is_configless(c) &&
+		   !is_controller(&c->slurm)) {
+		ok(c, "plugstack.conf",
+		   "is not on this host, which gets it from slurmctld on %s: "
+		   "netprof check there says whether it loads " SPANK,
+		   c->slurm.controllers);
 	} else {
 		if (access(path, F_OK))
 			problem(c, "plugstack.conf",
@@ -677,8 +687,12 @@ static void check_plugstack(struct cli_check *c)
 				"%s does not load " SPANK
 				": there is no --netprofile",
 				path);
-		remedy(c, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
-		       NP_SYSCONFDIR, path);
+		if (is_configless(c)) /* includes are not sent */
+			remedy(c, "echo 'optional " SPANK "' >>%s", path);
+		else
+			remedy(c,
+			       "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
+			       NP_SYSCONFDIR, path);
 	}
 }
 
@@ -723,7 +737,13 @@ static void report_squatter(struct cli_check *c,
 			user, squatter->n, squatter->n == 1 ? "y" : "ies",
 			store);
 	/* Directories that root made for users only need a new owner. */
-	if (!squatter->uid)
+	if (!squatter->uid && squatter->n_taken > 1)
+		remedy(c,
+		       "netprof check --make-users $(find %s/users -mindepth 1 "
+		       "-maxdepth 1 -type d -uid 0 -name '[1-9]*' -printf '%%f "
+		       "')",
+		       store);
+	else if (!squatter->uid)
 		remedy(c, "netprof check --make-users %u", squatter->taken);
 	else
 		remedy(c,
@@ -869,7 +889,10 @@ static bool check_users(struct cli_check *c)
 		   "users may write their profiles, slurmctld may read them");
 		return true;
 	}
-	remedy(c, "install -d -m 3777 -g %s %s", c->slurm.user, path);
+	if (uid == (uid_t)-1)
+		remedy(c, "install -d -m 3777 -g %s %s", c->slurm.user, path);
+	else /* the group of a user may have another name */
+		remedy(c, "install -d -m 3777 -g %u %s", group, path);
 	return exists && S_ISDIR(st.st_mode);
 }
 

@@ -71,18 +71,13 @@ static int run(char *const argv[], double sec, size_t max, char **out,
 }
 
 /*
- * An option with a date in the format that Slurm's programs accept, in local
- * time.
+ * An option with a date, in seconds since 1970: an hour of local time occurs
+ * twice when daylight saving time ends.
  */
 static char *date_argument(const char *option, double date, char *buf,
 			   size_t len)
 {
-	time_t t = (time_t)date;
-	struct tm tm;
-	int n = snprintf(buf, len, "%s", option);
-
-	localtime_r(&t, &tm);
-	strftime(buf + n, len - (size_t)n, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(buf, len, "%suts%.0f", option, floor(date));
 	return buf;
 }
 
@@ -98,21 +93,22 @@ static int run_sacct(struct np_acct *acct, char *const extra[],
 	static bool lacks_columns;
 	char mark[32], delimiter[64], *text;
 	char *argv[8 + MAX_EXTRA] = {
-		"sacct", "--duplicates", "--parsable2", delimiter, NULL,
+		"sacct",       "--local", "--duplicates",
+		"--parsable2", delimiter, NULL,
 	};
 	int rc;
 
 	cli_sacct_delimiter(mark, sizeof(mark));
 	snprintf(delimiter, sizeof(delimiter), "--delimiter=%s", mark);
 	for (size_t i = 0; extra[i]; i++)
-		argv[5 + i] = extra[i];
+		argv[6 + i] = extra[i];
 	setenv("SLURM_TIME_FORMAT", "%s", 1);
-	argv[4] = lacks_columns ? "--format=" NP_ACCT_FORMAT :
+	argv[5] = lacks_columns ? "--format=" NP_ACCT_FORMAT :
 				  "--format=" NP_ACCT_FORMAT_MORE;
 	rc = run(argv, SACCT_SEC, MAX_ACCOUNTING, &text, err);
 	if (rc == -EIO && !lacks_columns) {
 		/* Slurm before 21.08 has no column SubmitLine. */
-		argv[4] = "--format=" NP_ACCT_FORMAT;
+		argv[5] = "--format=" NP_ACCT_FORMAT;
 		rc = run(argv, SACCT_SEC, MAX_ACCOUNTING, &text, err);
 		lacks_columns = !rc;
 	}

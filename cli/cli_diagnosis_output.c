@@ -1053,13 +1053,18 @@ static void print_neighbours(FILE *f, const struct cli_diagnosis *diag)
 	bool same = false;
 
 	if (!diag->n_neighbours) {
+		/* sacct does not print what is private; a file has all jobs. */
+		bool hidden = diag->masked && !isnan(diag->since_sec);
+
 		cli_flabel(
 			f, "Neighbours",
+			hidden ? "none that Slurm shows you: it may keep "
+				 "jobs of others private (PrivateData)" :
 			np_acct_leaves(&diag->acct, diag->job, &place, 1) ?
-				"none in the accounting: no other job was on "
-				"its leaf switches" :
-				"not known: the topology has none of its "
-				"nodes");
+				 "none in the accounting: no other job was on "
+				 "its leaf switches" :
+				 "not known: the topology has none of its "
+				 "nodes");
 		return;
 	}
 	for (size_t i = 0; i < shown; i++) {

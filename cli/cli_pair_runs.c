@@ -186,19 +186,27 @@ static int query_nodes(struct cli_alloc *alloc,
 }
 
 /* Check that earlier runs, if any, were made on the same leaf switch. */
-static int check_place(const struct cli_pair_measurement *measurement,
-		       const struct np_pairs_place *here, struct np_err *err)
+int cli_pair_place_check(const struct np_pairs *earlier, const char *path,
+			 const struct np_pairs_place *here, struct np_err *err)
 {
-	const struct np_pairs *earlier = measurement->pairs;
 	const char *leaf = earlier->place.leaf;
+	const char *cluster = earlier->place.cluster;
 
+	/* Clusters have leaf switches of the same name. */
+	if (earlier->n_runs && cluster && here->cluster &&
+	    strcmp(cluster, here->cluster))
+		return np_errf(err, -EEXIST,
+			       "%s has results of cluster %s, but this "
+			       "allocation is on %s: use --output for another "
+			       "file, or --fresh to start over",
+			       path, cluster, here->cluster);
 	if (!earlier->n_runs || !leaf ||
 	    (here->leaf && !strcmp(leaf, here->leaf)))
 		return 0;
 	return np_errf(err, -EEXIST,
 		       "%s has results of leaf switch %s, but this allocation "
 		       "is on %s: use --fresh to start over",
-		       measurement->path, leaf, leaf_text(here->leaf));
+		       path, leaf, leaf_text(here->leaf));
 }
 
 void cli_pair_place_replace(struct np_pairs *pairs,
@@ -642,7 +650,8 @@ int cli_pair_runs_measure(const struct cli_pair_measurement *measurement,
 	if (!rc)
 		rc = query_nodes(&alloc, measurement->list, &here.place, err);
 	if (!rc)
-		rc = check_place(measurement, &here.place, err);
+		rc = cli_pair_place_check(measurement->pairs, measurement->path,
+					  &here.place, err);
 	if (rc) {
 		np_pairs_free(&here);
 	} else {

@@ -56,6 +56,10 @@ int cli_pair_place_assign(const struct np_cal_node *node, size_t n,
 			  const struct cli_program_list *list,
 			  struct np_pairs_place *out, struct np_err *err);
 
+/* -EEXIST with err if earlier runs are of another cluster or leaf switch. */
+int cli_pair_place_check(const struct np_pairs *earlier, const char *path,
+			 const struct np_pairs_place *here, struct np_err *err);
+
 /*
  * Make here, whose texts pairs then owns, the place of the results. The nodes
  * of controls made earlier are kept if this allocation has none.

@@ -151,7 +151,7 @@ static int print_text(const struct np_acct *acct,
 {
 	cli_printf(CLI_BOLD, 0, "%s", cli_blame_verdict(costs));
 	cli_label("Compared",
-		  "%zu of %zu completed jobs, in %zu group%s of at "
+		  "%zu of %zu jobs that started, in %zu group%s of at "
 		  "least %d comparable runs",
 		  costs->n_compared, costs->n_jobs, costs->n_groups,
 		  cli_plural_s(costs->n_groups), NP_JOB_COST_MIN_RUNS);

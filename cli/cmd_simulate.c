@@ -260,13 +260,14 @@ static int read_accounting(struct sim *sim, struct np_err *err)
 	int rc;
 
 	cli_sacct_delimiter(delimiter, sizeof(delimiter));
-	snprintf(command, sizeof(command),
-		 "SLURM_TIME_FORMAT=%%s exec sacct -a -X -P -S now-%.*s%s "
-		 "--delimiter='%s' -o JobID,User,"
-		 "Account,JobName,Partition,Submit,Eligible,Start,End,"
-		 "ElapsedRaw,TimelimitRaw,NNodes,NCPUS,State,Priority,"
-		 "Reservation,SubmitLine </dev/null",
-		 (int)digits, last, unit, delimiter);
+	snprintf(
+		command, sizeof(command),
+		"SLURM_TIME_FORMAT=%%s exec sacct --local -a -X -P -S now-%.*s%s "
+		"--delimiter='%s' -o JobID,User,"
+		"Account,JobName,Partition,Submit,Eligible,Start,End,"
+		"ElapsedRaw,TimelimitRaw,NNodes,NCPUS,State,Priority,"
+		"Reservation,SubmitLine </dev/null",
+		(int)digits, last, unit, delimiter);
 	/* The command begins with exec: pclose() waits for sacct itself. */
 	pipe = popen(command, "re");
 	if (!pipe)

@@ -275,13 +275,11 @@ static int save_run(void *arg, const struct np_pairs_run *last,
 }
 
 /*
- * Is everything measured? Controls are missing if an earlier allocation had no
- * second leaf switch. Inside an allocation they have to be measured; outside,
- * the results are printed without them.
+ * Is everything measured? Controls are missing if earlier allocations had no
+ * second leaf switch.
  */
-static bool is_complete(const struct validate_ctx *ctx)
+static bool is_complete(const struct validate_ctx *ctx, bool controls)
 {
-	bool controls = ctx->pairs.place.apart_nodes && getenv("SLURM_JOB_ID");
 	struct cli_pair_plan plan = cli_pair_plan_make(
 		&ctx->list, ctx->options.repeats, controls, &ctx->pairs);
 
@@ -834,13 +832,18 @@ static int validate(struct validate_ctx *ctx, const struct cli_options *options)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = cli_program_list_read(options->app, &ctx->list, &err);
-	bool complete;
+	bool pairs, complete;
 
 	if (!rc)
 		rc = load_results(ctx, &err);
-	complete = !rc && is_complete(ctx);
+	/* Outside an allocation, the results are printed without controls. */
+	pairs = !rc && is_complete(ctx, false);
+	complete = pairs && (!getenv("SLURM_JOB_ID") || is_complete(ctx, true));
 	if (!rc && !complete)
 		rc = measure(ctx, &err);
+	/* Only controls are missing, and this allocation has no place for them. */
+	if (pairs && (rc == -ENODEV || rc == -EEXIST))
+		rc = 0;
 	if (rc)
 		return cli_fail("%s", err.text);
 	if (ctx->options.dry_run && !complete)

@@ -258,13 +258,14 @@ static int fit_best(struct fit *fit, double *x, struct np_err *err)
 		rc = -ENOMEM;
 	for (size_t i = 0; !rc && i < fit->n_runs; i++) {
 		fit->weight[i] = 1;
-		/* Causes that are unknown for the last run do not matter. */
+		/* What is unknown of the run in question does not matter. */
 		for (size_t cause = 0; cause < fit->n_causes; cause++)
 			fit->is_partial[i] |=
 				isnan(fit->exposure[i * fit->n_causes + cause]) &&
-				!isnan(fit->exposure[(fit->n_runs - 1) *
-							     fit->n_causes +
-						     cause]);
+				!(fit->has_unknown &&
+				  isnan(fit->exposure[(fit->n_runs - 1) *
+							      fit->n_causes +
+						      cause]));
 	}
 	fit->noise = 0.03;
 	for (int round = 0; !rc && round < N_ITERATIONS; round++) {
@@ -316,27 +317,35 @@ static int sample_all(const struct fit *fit, double *x)
 	return rc;
 }
 
+/* The excess from which a run is slow, seconds. */
+static double slow_limit(const struct np_blame *blame)
+{
+	double alone = blame->alone_sec.mean;
+	double sd = hypot(blame->noise * alone, RESOLUTION_SEC);
+
+	return fmax(NP_BLAME_LEAST_SHARE * alone, SLOW_SD * sd);
+}
+
 /*
- * Set the verdict. slow is the probability that the run is slow at all.
- * over_fast_sec is how much longer it took than the fast comparable runs.
- * certain_sec[] is the least cost of each cause.
+ * Set the verdict. slow is the probability that the run was disturbed at all,
+ * and within that its excess is below the limit. over_fast_sec is how much
+ * longer it took than the fast comparable runs. certain_sec[] is the least cost
+ * of each cause.
  *
  * The time of one run shows that it was slow only if it is beyond the noise.
  * The cost of a cause follows from all runs, and may be certain even if it is
  * less.
  */
-static void set_verdict(struct np_blame *blame, double slow,
+static void set_verdict(struct np_blame *blame, double slow, double within,
 			double over_fast_sec, const double *certain_sec)
 {
-	double excess = blame->excess_sec.mean, alone = blame->alone_sec.mean,
-	       highest_cost = 0;
-	double sd = hypot(blame->noise * alone, RESOLUTION_SEC);
-	double least = NP_BLAME_LEAST_SHARE * alone;
-	double limit = fmax(least, SLOW_SD * sd);
+	double excess = blame->excess_sec.mean, highest_cost = 0;
+	double least = NP_BLAME_LEAST_SHARE * blame->alone_sec.mean;
+	double limit = slow_limit(blame);
 	bool by_time = fmin(excess, over_fast_sec) >= limit;
 
 	blame->verdict = by_time ? NP_BLAME_UNEXPLAINED : NP_BLAME_NOT_SLOW;
-	blame->confidence = excess < limit ? 1 - slow : 1 - FAST_SHARE;
+	blame->confidence = excess < limit ? within : 1 - FAST_SHARE;
 	if (over_fast_sec < least)
 		return;
 	for (size_t c = 0; c < blame->n_causes; c++) {
@@ -379,31 +388,24 @@ static double overlap_factor(const struct fit *fit, const double *x)
 }
 
 /*
- * Find whether at least FAST_SHARE of the comparable runs had no exposure to a
- * cause. Otherwise its cost is extrapolated. Returns 0 or -ENOMEM.
+ * Are at least FAST_SHARE of the comparable runs known to have had no exposure
+ * to a cause? Otherwise its cost is extrapolated.
  */
-static int has_unexposed(const struct fit *fit, size_t cause, bool *found)
+static bool has_unexposed(const struct fit *fit, size_t cause)
 {
-	double low_exposure = 0;
-	double *exposure = malloc(fit->n_runs * sizeof(*exposure));
-	int rc = exposure ? 0 : -ENOMEM;
+	size_t n = 0;
 
-	for (size_t i = 0; !rc && i < fit->n_runs; i++)
-		exposure[i] = exposure_of(fit, i, cause);
-	if (!rc)
-		rc = find_quantile(exposure, fit->n_runs - 1, FAST_SHARE,
-				   &low_exposure);
-	*found = !rc && low_exposure <= 0;
-	free(exposure);
-	return rc;
+	for (size_t i = 0; i + 1 < fit->n_runs; i++) /* false for NaN */
+		n += fit->exposure[i * fit->n_causes + cause] <= 0;
+	return (double)n - 1 >= FAST_SHARE * (double)(fit->n_runs - 2);
 }
 
-static int summarise(const struct fit *fit, const double *x, double fast_sec,
-		     struct np_blame *blame)
+static void summarise(const struct fit *fit, const double *x, double fast_sec,
+		      struct np_blame *blame)
 {
 	const size_t last = fit->n_runs - 1;
-	double sample[N_SAMPLES], certain_sec[NP_BLAME_MAX_CAUSES], slow;
-	bool unexposed;
+	double sample[N_SAMPLES], certain_sec[NP_BLAME_MAX_CAUSES], slow,
+		within;
 
 	for (size_t i = 0; i < N_SAMPLES; i++)
 		sample[i] = x[i * MAX_UNKNOWNS];
@@ -412,6 +414,7 @@ static int summarise(const struct fit *fit, const double *x, double fast_sec,
 		sample[i] = fit->sec[last] / fit->scale - x[i * MAX_UNKNOWNS];
 	slow = share_above(sample,
 			   NEGLIGIBLE * blame->alone_sec.mean / fit->scale);
+	within = 1 - share_above(sample, slow_limit(blame) / fit->scale);
 	blame->excess_sec = summarise_samples(sample, fit->scale);
 	for (size_t cause = 0; cause < fit->n_causes; cause++) {
 		for (size_t i = 0; i < N_SAMPLES; i++)
@@ -422,10 +425,9 @@ static int summarise(const struct fit *fit, const double *x, double fast_sec,
 			share_above(sample, NEGLIGIBLE * blame->alone_sec.mean /
 						    fit->scale);
 		blame->cause[cause].sec = summarise_samples(sample, fit->scale);
-		if (has_unexposed(fit, cause, &unexposed))
-			return -ENOMEM;
-		certain_sec[cause] = unexposed ? blame->cause[cause].sec.low :
-						 0;
+		certain_sec[cause] = has_unexposed(fit, cause) ?
+					     blame->cause[cause].sec.low :
+					     0;
 		blame->cause[cause].examined =
 			!isnan(fit->exposure[last * fit->n_causes + cause]);
 	}
@@ -436,8 +438,8 @@ static int summarise(const struct fit *fit, const double *x, double fast_sec,
 				    sum_costs(fit, x + i * MAX_UNKNOWNS);
 	}
 	blame->unexplained_sec = summarise_samples(sample, fit->scale);
-	set_verdict(blame, slow, fit->sec[last] - fast_sec, certain_sec);
-	return 0;
+	set_verdict(blame, slow, within, fit->sec[last] - fast_sec,
+		    certain_sec);
 }
 
 int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
@@ -469,7 +471,7 @@ int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 	if (!rc)
 		rc = sample_all(&fit, x);
 	if (!rc)
-		rc = summarise(&fit, x, fast_sec, out);
+		summarise(&fit, x, fast_sec, out);
 	free(x);
 	free_fit(&fit);
 	return rc;

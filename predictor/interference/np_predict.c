@@ -1620,6 +1620,8 @@ static void find_model_errors(struct np_predictor *predictor, enum np_side side,
 					!data->has_impact[k])
 			continue; /* the program was not measured with it */
 		input.n_co = n_co;
+		if (side == NP_VICTIM)
+			input.flags = level_terms->flags[k];
 		memcpy(z, term->z, sizeof(z)); /* initial guess: all levels */
 		if (term_compute(predictor, side, program, &input, z, true))
 			continue;
@@ -1964,6 +1966,7 @@ static void range_without_levels(struct np_predictor *predictor,
 		if (!co_term->has_less[i] || !victim_term->has_less[i])
 			continue;
 		set_inputs(predictor, victim, 0, co, 0, n_co, &input);
+		input.flags = co_term->flags;
 		z = predictor->model->combine(
 			&input, co_term->less + i * predictor->dim,
 			victim_term->less + i * predictor->dim);
@@ -2314,7 +2317,7 @@ struct next_task {
  */
 static double resample(struct next_task *task, bool victim)
 {
-	unsigned ignored = 0;
+	unsigned ignored = task->co->term[NP_CO].flags;
 
 	for (size_t r = 0; r < task->n; r++)
 		task->z[r] = prepared_combine(task->predictor, task->victim,
@@ -2422,15 +2425,19 @@ static size_t nearest_level(const struct next_task *task, bool of_curve)
 	return at;
 }
 
-/* Return the variance of log(1 + slowdown) due to the sharing coefficient. */
+/*
+ * Return the variance of log(1 + slowdown) that has the same effect as that of
+ * the sharing coefficient, which is applied afterwards: see apply_sharing().
+ */
 static double sharing_var(const struct np_predictor *predictor,
 			  enum np_scope scope, double log_slow)
 {
 	const struct np_mean *sharing = &predictor->measured->sharing[scope];
-	/*
-	 * A coefficient above 1 multiplies the slowdown: see apply_sharing().
-	 */
-	double loss = (1 - exp(-log_slow)) / fmax(sharing->mean, 1);
+	double loss = expm1(log_slow) / sharing->mean;
+
+	/* A coefficient above 1 multiplies the slowdown. */
+	if (sharing->mean > 1 && log_slow > 0)
+		loss /= exp(log_slow);
 
 	/* A coefficient that was never measured has NP_PRED_NO_SHARING. */
 	return sharing->n && isfinite(sharing->sd) ?
@@ -2480,6 +2487,7 @@ static void suggest(struct np_predictor *predictor,
 				  n_co,
 				  predictor->opt.replicates,
 				  predictor->predictions };
+	unsigned flags = co->term[NP_CO].flags;
 	double curve, impact, model, k;
 	size_t like;
 
@@ -2489,7 +2497,9 @@ static void suggest(struct np_predictor *predictor,
 	curve = resample(&task, true);
 	impact = resample(&task, false);
 	model = mean_squared_error(&co->term[NP_CO], &victim->term[NP_VICTIM]);
-	k = sharing_var(predictor, scope, log1p(out->slowdown));
+	k = sharing_var(predictor, scope,
+			prepared_combine(predictor, victim, 0, co, 0, n_co,
+					 &flags));
 	if (!victim->bootstrap.has_curve[like]) {
 		out->more = NP_MORE_CURVE;
 		out->more_level = like;

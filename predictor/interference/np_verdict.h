@@ -26,9 +26,10 @@
  *	more		almost none		unknown: delays have another cause
  *	more		too few for it		unknown: delays have another cause
  *	light		a full link		unknown: the baseline is wrong
- *	light		more, baseline shared	unknown: no baseline
+ *	light		more or not counted,	unknown: no baseline
+ *			baseline shared
  *	any other	more			as the latencies say
- *	any		not counted		as the latencies say, a guess
+ *	any other	not counted		as the latencies say, a guess
  *
  * A baseline is shared if other jobs had nodes on its leaf switches. It can be
  * slower than an idle network, but not faster. An idle run during which a node

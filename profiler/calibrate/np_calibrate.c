@@ -1007,8 +1007,10 @@ static void keep_rank(struct np_cal_run *run, const struct np_report *report)
 		return;
 	strcpy(run->rank[report->rank].node, report->handshake.node);
 	strcpy(run->rank[report->rank].leaf, report->handshake.leaf);
-	if (!run->transport[0])
-		strcpy(run->transport, report->handshake.transport);
+	/* Nodes may differ; those of one rank are the same in each call. */
+	if (report->rank)
+		return;
+	strcpy(run->transport, report->handshake.transport);
 	strcpy(run->version, report->handshake.version);
 }
 

@@ -377,6 +377,10 @@ static int add_job(const struct reader *r)
 		return take_step(r);
 	if (!read_id(r, &j))
 		return 0;
+	/* Without it, all tasks of an array would count as one job. */
+	if (!*value[RAW_ID] && strpbrk(value[JOB_ID], "_+"))
+		return refuse(r, RAW_ID,
+			      "a number, as JobID is a part of several jobs");
 	rc = read_times(r, &j);
 	if (!rc)
 		rc = read_numbers(r, &j);

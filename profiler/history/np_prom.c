@@ -540,8 +540,9 @@ int np_http_query(struct np_http *h, const char *expression, char *const *node,
 		return 0;
 	snprintf(wait, sizeof(wait), "%.0fms", 1000 * c->timeout_sec);
 	snprintf(start, sizeof(start), "%.3f", r->start);
+	/* Half a step more, as start and step are rounded. */
 	snprintf(end, sizeof(end), "%.3f",
-		 r->start + r->step_sec * ((double)r->n_steps - 1));
+		 r->start + r->step_sec * ((double)r->n_steps - 0.5));
 	snprintf(step, sizeof(step), "%.3f", r->step_sec);
 	rc = post(h, range ? "/api/v1/query_range" : "/api/v1/query", field,
 		  range ? 5 : 3, &text, &len, err);

@@ -1158,7 +1158,7 @@ void np_calibration_free(struct np_calibration *calibration)
 /* ---- pairs that are being measured: reading and writing ---- */
 
 #define COMMAND_MAX 4096
-#define SETUP_MAX 65536
+#define SETUP_MAX (2 << 20) /* of NP_PAIRS_MAX_PROGRAMS, each with four lines */
 
 #define PLACE(type_max, name) \
 	NP_FIELD(np_pairs_place, NP_F_TEXT, name, type_max)

@@ -497,13 +497,6 @@ static enum np_run_use use_of(const struct np_record *record,
 				     NP_RUN_ALONE;
 }
 
-static bool same_level(const struct np_record *a, const struct np_record *b)
-{
-	return a->level && b->level &&
-	       !strcmp(a->level->name, b->level->name) &&
-	       !strcmp(a->level->scope, b->level->scope);
-}
-
 /* The workload is chosen among runs that are used as one of mask. */
 struct candidates {
 	const struct np_runs *runs;
@@ -525,25 +518,53 @@ struct workload {
 	size_t n_levels, n_runs;
 };
 
+/* The distinct levels of a workload's runs and intervals; borrowed. */
+struct distinct_levels {
+	const char *name[NP_FABRIC_MAX_LEVELS], *scope[NP_FABRIC_MAX_LEVELS];
+	size_t n;
+};
+
+/* Add a level if it is new. name NULL: no level; scope NULL: unknown. */
+static void add_level(struct distinct_levels *levels, const char *name,
+		      const char *scope)
+{
+	size_t i = 0;
+
+	if (!name)
+		return;
+	scope = scope ? scope : "";
+	while (i < levels->n && (strcmp(levels->name[i], name) ||
+				 strcmp(levels->scope[i], scope)))
+		i++;
+	if (i < levels->n || i == NP_FABRIC_MAX_LEVELS)
+		return;
+	levels->name[i] = name;
+	levels->scope[i] = scope;
+	levels->n++;
+}
+
 /* Count the runs and the distinct levels of a workload. */
 static struct workload measure_workload(const struct candidates *candidates,
 					const char *fingerprint)
 {
 	struct workload workload = { .fingerprint = fingerprint };
+	struct distinct_levels levels;
 
+	levels.n = 0;
 	for (size_t i = 0; i < candidates->runs->n; i++) {
 		const struct np_record *record = candidates->runs->run[i];
-		size_t k = 0;
 
 		if (!is_of(candidates, i, fingerprint))
 			continue;
 		workload.n_runs++;
-		while (k < i &&
-		       !(same_level(candidates->runs->run[k], record) &&
-			 is_of(candidates, k, fingerprint)))
-			k++;
-		workload.n_levels += record->level && k == i;
+		if (record->level)
+			add_level(&levels, record->level->name,
+				  record->level->scope);
+		for (size_t k = 0; k < record->n_intervals; k++)
+			add_level(&levels, record->intervals[k].level,
+				  record->intervals_scope);
 	}
+	workload.n_levels = levels.n;
 	return workload;
 }
 

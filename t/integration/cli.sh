@@ -489,6 +489,10 @@ test_completely_measured_pairs_are_compared_without_an_allocation() {
 	run netprof validate --output="$S/fewer" "$S/list"
 	contains "a control that is missing" "$(tr -s ' \n' ' ' <<<"$OUT")" \
 		' this is subtracted; 1 pair has none'
+	jq 'del(.fabric.apart_nodes, (.runs[] | select(.kind == "apart")))' \
+		"$S/list.pairs.json" >"$S/one-leaf"
+	SLURM_JOB_ID=7 run 1 netprof validate --output="$S/one-leaf" "$S/list"
+	contains "controls are measured in a later allocation" "$ERR" 'SLURM_JOB_NODELIST is not set'
 	run netprof validate --repeats=3 "$S/list"
 	contains "more runs" "$ERR" 'salloc -N8 --exclusive netprof validate FILE'
 	jq '.runs |= map(., (select(.kind == "leaf" and .repeat == 1) |
@@ -895,7 +899,7 @@ test_a_bad_value_of_an_option_is_wrong_usage() {
 		qn --memory=some x
 		qn --percentile=100 x
 		qn --percentile=0x10 x
-		qn --customers=some $ROOT/t/data/web.json
+		qn --customers=some $S/data/web.json
 		trace --goal --collective=allreduce=some x
 		check --fabric=x --seconds=0
 		check --fabric=x --seconds=30x
@@ -1302,7 +1306,7 @@ test_the_last_days_of_the_accounting_are_replayed() {
 	END
 	chmod 755 "$S/bin/sacct"
 	run 0 netprof simulate --last=30d --leaves=4x4 --cpus-per-node=4 --policy=off --json
-	contains "what was asked" "$(cat "$S/asked")" '^-a -X -P -S now-30days --delimiter=.* -o JobID,.* %s$'
+	contains "what was asked" "$(cat "$S/asked")" '^--local -a -X -P -S now-30days --delimiter=.* -o JobID,.* %s$'
 	equal "as from a file" "$(jq -c '.policies' "$S/out")" \
 		"$(cd "$ROOT/t/data/queue" && netprof simulate --sacct=small.sacct --leaves=4x4 \
 			--cpus-per-node=4 --policy=off --json 2>/dev/null | jq -c '.policies')"

@@ -198,6 +198,8 @@ test_check_says_what_to_repair() {
 	sed -i 's/^SlurmUser.*/SlurmUser = nobody(65534)/' "$S/slurm/config"
 	chgrp nogroup "$S/store/users" && chmod 3777 "$S/store/users"
 	finding problem placement/ 'SlurmUser cannot write' 'install -d -m 755 -o nobody'
+	chmod 00755 "$S/store/users"
+	finding problem users/ 'mode 755' "install -d -m 3777 -g $(id -g nobody) "
 }
 
 # DATE RAIL: the calibration of the test data, as if measured on that rail.
@@ -251,6 +253,11 @@ test_check_reports_directories_of_users_made_by_others() {
 	equal "whose they are" "$(stat -c '%u %a' "$users"/{20001,30001})" \
 		"$(printf '%s 2750\n' 20001 30001)"
 	run 0 netprof check
+	mkdir "$users"/{30002,30003}
+	finding problem users/ "root owns 2 directories of other users"
+	bash -c "$(sed -n '/^problem|users/s/.*|//p' <<<"$OUT")"
+	run 0 netprof check
+	rmdir "$users"/{30002,30003}
 	chmod 700 "$users/20003"
 	finding warning users/ "slurmctld cannot read 1 directory because of the mode, such as $users/20003" \
 		'netprof check --make-users'
@@ -506,6 +513,13 @@ test_check_reads_plugstack_conf_as_slurm_does() {
 	finding warning plugstack.conf \
 		'nodes that get it from slurmctld .* do not get what it includes as plugstack.d/\*.conf' \
 		"into $stack itself"
+	echo 'optional other.so' >"$stack"
+	finding problem plugstack.conf "$stack does not load" \
+		"echo 'optional spank_netprof.so' >>$stack"
+	rm "$stack"
+	sed -i 's/^SlurmctldHost.*/SlurmctldHost[0] = ctl(10.0.0.1)/' "$S/slurm/config"
+	finding ok plugstack.conf 'is not on this host, which gets it from slurmctld on ctl'
+	echo 'include plugstack.d/*.conf' >"$stack"
 	sed -i 's/= enable_configless/= idle_on_node_suspend,Enable_Configless/' "$S/slurm/config"
 	finding warning plugstack.conf 'nodes that get it from slurmctld'
 	echo 'optional spank_netprof.so' >"$stack"
@@ -539,7 +553,7 @@ test_what_the_steps_of_check_fabric_print_is_in_the_file() {
 		'[ "$NETPROF_TRANSPORT" != ucx ] || { echo no device >&2; exit 3; }' \
 		'printf "%s\n" "np1 cost 0 0.010000 1.000000 40 9000000" "np1 bye 0"' >"$S/fake/srun"
 	printf '%s\n' '#!/bin/sh' 'for a; do case $a in --output=*)' \
-		"cp $ROOT/t/data/store/fabric/hpc/*.json \"\${a#*=}\" ;; esac; done" >"$S/fake/netprof"
+		"cp $S/data/store/fabric/hpc/*.json \"\${a#*=}\" ;; esac; done" >"$S/fake/netprof"
 	printf '%s\n' '#!/bin/sh' 'echo "slurm 22.05.8 by carol, /home/carol/x, carols, dave"' \
 		>"$S/fake/sinfo"
 	chmod 755 "$S"/fake/*

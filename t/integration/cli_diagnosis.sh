@@ -364,7 +364,7 @@ test_runs_of_any_name_are_queried_if_commands_are_compared() {
 	contains live "$(netprof explain --metrics-url=none 113 | one_line)" \
 		'Compared 12 of 12 completed runs of alice.s "sbatch run.sh" on 2 nodes'
 	contains "the query" "$(grep -e --nnodes "$S/asked")" \
-		'--user alice --starttime=.* --state=COMPLETED --nnodes=2$'
+		'^--local .*--user alice --starttime=uts[0-9]* --endtime=uts[0-9]* --state=COMPLETED --nnodes=2$'
 	rm "$S/asked"
 	fake_slurm none
 	netprof explain --metrics-url=none 125 >"$S/out"
@@ -729,6 +729,11 @@ test_private_jobs_have_no_names() {
 		[.user, .name, (.neighbours[0] | .job, .name, .user, .leaf)]')" \
 		'[null,null,null,null,null,"leaf0"]'
 	contains "root sees all" "$(netprof explain --metrics-url=none 125)" '^126 +halo +bob'
+	grep -E '^JobID|alice' "$H/accounting.txt" >"$S/own"
+	fake_slurm jobs "$S/own"
+	contains "slurmdbd hides them" "$(as_other 125 | one_line)" \
+		'Neighbours none that Slurm shows you'
+	fake_slurm jobs
 	printf '%s\n' '#!/bin/sh' 'exit 1' >"$S/bin/scontrol"
 	out=$(as_other 125 | one_line)
 	contains "scontrol fails" "$out" 'another job all'

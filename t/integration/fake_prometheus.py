@@ -46,7 +46,9 @@ def answer(path, form):
     metrics = [m for m in sorted({r[0] for r in rows}) if m + '{' in query]
     if path.endswith('_range'):
         start, end, step = (float(form[k]) for k in ('start', 'end', 'step'))
-        times = [start + i * step for i in range(int((end - start) / step + 1.5))]
+        # Like Prometheus, in whole milliseconds.
+        start, end, step = (round(1000 * t) for t in (start, end, step))
+        times = [t / 1000 for t in range(start, end + 1, step)]
         if mode == 'gaps':
             times = times[::2]
     else:

@@ -84,13 +84,15 @@ static void say_handshake(struct world *w, int slot, np_cal_report_f *f,
 
 	w->handshake_due[slot] = false;
 	w->zero_sec[slot] = w->said_sec[slot] = w->now_sec;
-	for (uint32_t i = 0; i < n; i++) {
+	/* The first to answer need not be the first rank. */
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = n - 1 - k;
 		struct np_report r = { .kind = NP_REPORT_HANDSHAKE, .rank = i };
 
 		r.handshake.n_ranks = n;
 		snprintf(r.handshake.node, sizeof(r.handshake.node), "n%u", i);
 		strcpy(r.handshake.leaf, i < 4 ? "leaf0" : "leaf1");
-		strcpy(r.handshake.transport, "tcp/eth0");
+		strcpy(r.handshake.transport, i ? "tcp/eth1" : "tcp/eth0");
 		f(slot, &r, arg);
 	}
 }
@@ -194,7 +196,8 @@ static void rig_attach(struct rig *r)
 	r->c.run = np_cal_run_new(&ops, &r->w, &r->c.setup);
 	T_CHECK(!np_cal_run_query(r->c.run, "n[0-7]", 8, &seen, NULL));
 	T_CHECK(seen.n == 8 && !strcmp(seen.node[7].name, "n7") &&
-		!strcmp(seen.node[7].leaf, "leaf1"));
+		!strcmp(seen.node[7].leaf, "leaf1") &&
+		!strcmp(seen.transport, "tcp/eth0"));
 	r->c.roles = &r->roles;
 }
 

@@ -116,3 +116,34 @@ T_TEST("the nodes of earlier controls stay in the results")
 		np_pairs_free(&done);
 	}
 }
+
+static const struct {
+	const char *name, *cluster, *leaf;
+	int rc;
+} continued[] = {
+	{ "the same leaf switch", "np", "leaf0", 0 },
+	{ "another one", "np", "leaf1", -EEXIST },
+	{ "one of that name on another cluster", "other", "leaf0", -EEXIST },
+	{ "results that name no cluster", NULL, "leaf0", 0 },
+};
+
+T_TEST("results are continued on the leaf switch where they began")
+{
+	const struct np_pairs_place here = {
+		.cluster = (char *)"np",
+		.leaf = (char *)"leaf0",
+	};
+
+	T_EACH(r, continued) {
+		const struct np_pairs earlier = {
+			.n_runs = 1,
+			.place = { .cluster = (char *)r->cluster,
+				   .leaf = (char *)r->leaf },
+		};
+		struct np_err err = NP_ERR_INIT;
+
+		T_ROW(r->name, cli_pair_place_check(&earlier, "list.pairs.json",
+						    &here, &err) == r->rc);
+		T_ROW(r->name, !r->rc == !err.text[0]);
+	}
+}

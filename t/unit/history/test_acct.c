@@ -398,6 +398,11 @@ static const struct {
 	{ "a required column is missing", "JobID|JobName\n1|a\n",
 	  "s:1: expected a line that names the columns, User among them, as "
 	  "sacct --parsable2 prints it" },
+	{ "a task of an array without a number of its own",
+	  "JobID|User|State|Start|End|NNodes|NodeList|JobName\n"
+	  "12_1|a|COMPLETED|1000|1100|1|n0|x\n",
+	  "s:2: JobIDRaw \"\": expected a number, as JobID is a part of "
+	  "several jobs" },
 	{ "a column twice", "JobID|NodeList|JobID\n1|n0|2\n",
 	  "s:1: column JobID given twice" },
 	{ "a message in place of a table", "sacct: error: no\n",

@@ -229,3 +229,53 @@ T_TEST("numbers that are none are refused")
 		T_ROW(r->name, err.text[0]);
 	}
 }
+
+T_TEST("not slow is as certain as the excess is below the limit")
+{
+	double sec[11], x[11] = { 0 };
+	struct np_blame b;
+
+	for (int i = 0; i < 10; i++)
+		sec[i] = 998 + i % 5;
+	sec[10] = 1040;
+	T_CHECK(!np_blame_run(sec, x, 10, 1, prior, &b, NULL));
+	T_CHECK(b.verdict == NP_BLAME_NOT_SLOW && b.confidence > 0.9);
+}
+
+/* Twelve runs that a cause delayed by 5 to 45 s, six of which nothing is known, and one in question. */
+T_TEST("runs of which nothing is known were not undisturbed")
+{
+	const struct np_blame_prior one = { 0.8, 0.4 };
+	struct np_rng *rng = np_rng_new(1, "b1");
+	double sec[19], x[19];
+	struct np_blame b;
+
+	for (int i = 0; i < 12; i++) {
+		x[i] = 5 + 40.0 * i / 11;
+		sec[i] = (100 + x[i]) * (1 + 0.06 * np_rng_normal(rng));
+	}
+	for (int i = 12; i < 18; i++) {
+		x[i] = NAN;
+		sec[i] = 125 * (1 + 0.1 * np_rng_normal(rng));
+	}
+	x[18] = 20;
+	sec[18] = 120;
+	T_CHECK(!np_blame_run(sec, x, 18, 1, &one, &b, NULL));
+	T_CHECK(b.verdict == NP_BLAME_NOT_SLOW);
+	np_rng_free(rng);
+}
+
+T_TEST("costs do not depend on which run is the last one")
+{
+	double sec[] = { 100, 101, 99, 100, 130, 131, 129, 130, 131, 129 };
+	double x[] = { 0, 0, 0, 0, 130, NAN, NAN, NAN, NAN, 129 };
+	struct np_blame_range known, unknown, total;
+
+	T_CHECK(!np_blame_costs(sec, x, 10, 1, prior, &known, &total));
+	x[8] = 129;
+	x[9] = NAN;
+	sec[8] = 129;
+	sec[9] = 131;
+	T_CHECK(!np_blame_costs(sec, x, 10, 1, prior, &unknown, &total));
+	T_CHECK(t_close(known.mean, unknown.mean, 0.05));
+}

@@ -207,6 +207,10 @@ static void impact_noisy(void)
 		s.impact[3][i] =
 			(struct np_mean){ 2, s.impact[3][i].mean, 5.0 };
 }
+static void coefficient_noisy(void)
+{
+	s.f.sharing[NP_SCOPE_LEAF] = (struct np_mean){ 4, 0.2, 0.2 };
+}
 static void curve_hole(void)
 {
 	s.curve[2][3].n = 0;
@@ -224,6 +228,8 @@ static const struct {
 	  NP_MORE_CURVE, 3 },
 	{ "a noisy impact is named", "cross", impact_noisy, NP_MORE_IMPACT,
 	  -1 },
+	{ "a noisy sharing coefficient is named", "cross", coefficient_noisy,
+	  NP_MORE_SHARING, -1 },
 	{ "fell back for lack of impacts", "cross", co_no_impact,
 	  NP_MORE_IMPACT, 0 },
 	{ "fell back for want of calibration", "cross", no_pairs,

@@ -296,6 +296,8 @@ static const struct witnesses {
 	  NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
 	{ "nothing is light compared with an idle network that others used",
 	  NO_DELAYS, SHARED, 1e7, 0, NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
+	{ "nor if bytes were not counted", NO_DELAYS, SHARED, -1, 0,
+	  NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
 	{ "what sends nothing is light also there", NO_DELAYS, SHARED, 0, 0,
 	  NP_USE_LIGHT, NP_DOUBT_NONE },
 	{ "delays beyond one that others used are delays", ALL_DELAYED, SHARED,

@@ -65,6 +65,23 @@ T_TEST("what is written is read")
 	free(text);
 }
 
+T_TEST("descriptions of many programs with long commands are kept")
+{
+	struct np_pairs p, q;
+	char *text, *setup = calloc(1, 100001);
+
+	fill(&p);
+	memset(setup, 'x', 100000);
+	free(p.setup);
+	p.setup = setup;
+	T_CHECK(!np_pairs_format(&p, &text, NULL));
+	T_CHECK(!np_pairs_parse(text, strlen(text), "t", &q, NULL));
+	T_CHECK(!strcmp(q.setup, setup));
+	np_pairs_free(&q);
+	np_pairs_free(&p);
+	free(text);
+}
+
 T_TEST("runs are added to those of a file")
 {
 	struct np_pairs p, q;

@@ -241,3 +241,16 @@ T_TEST("damaged and failed runs do no harm")
 	T_CHECK(some.e.use[2] == NP_RUN_INTERVALS &&
 		some.e.intervals.n_runs <= 1);
 }
+
+T_TEST("levels of intervals count when a workload is chosen")
+{
+	struct np_record *r;
+
+	add_run(&some, intervals_of(0.01));
+	r = add_loaded(&some, 30, "c1");
+	free(r->fingerprint);
+	r->fingerprint = strdup("other");
+	make(&some, true);
+	T_CHECK(some.e.use[0] == NP_RUN_INTERVALS);
+	T_CHECK(some.e.use[1] == NP_RUN_WORKLOAD);
+}
