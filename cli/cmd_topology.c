@@ -883,6 +883,11 @@ static int wait_for_step(struct np_helper_step *step, struct matrix *matrix,
 
 	while (!np_helper_reap(step)) {
 		np_helper_wait(step, POLL_SEC, on_report, matrix);
+		/* The other probes would wait for a message of that one. */
+		if (matrix->note[0])
+			return np_errf(err, -EPIPE,
+				       "the measurement ended early: %s",
+				       matrix->note);
 		/* Only a step whose probes have all started ends in order. */
 		if (*stop && matrix->handshakes == matrix->n)
 			return np_errf(err, -EINTR, "stopped");

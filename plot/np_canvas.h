@@ -19,6 +19,9 @@
 #define NP_WHITE 0xffffffu
 #define NP_BLACK 0x000000u
 
+/* Longest side of a PNG, points; cairo's limit is 32767 pixels. */
+#define NP_PNG_MAX 13100.0
+
 /* A rectangle, in points. */
 struct np_box {
 	double x, y, w, h;

@@ -861,29 +861,44 @@ static void draw_band(const struct area *area, const struct np_shape *shape)
 	free(path.xy);
 }
 
-/* Fill the steps down to the axis, so that overlapping ones are distinct. */
-static void draw_step(const struct area *area, const struct np_shape *shape)
+/*
+ * Draw n adjacent steps, the last of which ends at datum[n]. They are filled
+ * down to the axis, so that overlapping ones are distinct.
+ */
+static void draw_steps(const struct area *area, const struct np_shape *shape,
+		       const struct np_datum *datum, size_t n)
 {
 	const struct np_pen line = style_line(shape->style, 1.2);
 	const struct np_pen pen = fill_pen(shape->style, 0.2);
-	struct path path = { calloc(4 * shape->n + 5, sizeof(*path.xy)), 0 };
+	struct path path = { calloc(4 * n + 5, sizeof(*path.xy)), 0 };
 
-	if (!path.xy || shape->n < 2) {
-		free(path.xy);
+	if (!path.xy)
 		return;
+	add_point(area, &path, datum[0].x, area->y_lo);
+	for (size_t i = 0; i < n; i++) {
+		add_point(area, &path, datum[i].x, datum[i].y);
+		add_point(area, &path, datum[i + 1].x, datum[i].y);
 	}
-	add_point(area, &path, shape->datum[0].x, area->y_lo);
-	for (size_t i = 0; i + 1 < shape->n; i++) {
-		add_point(area, &path, shape->datum[i].x, shape->datum[i].y);
-		add_point(area, &path, shape->datum[i + 1].x,
-			  shape->datum[i].y);
-	}
-	add_point(area, &path, shape->datum[shape->n - 1].x, area->y_lo);
+	add_point(area, &path, datum[n].x, area->y_lo);
 	if (path.n > 2) {
 		area->canvas->path(area->canvas, path.xy, path.n, true, &pen);
 		area->canvas->path(area->canvas, path.xy, path.n, false, &line);
 	}
 	free(path.xy);
+}
+
+/* Nothing is drawn where a step has no value. */
+static void draw_step(const struct area *area, const struct np_shape *shape)
+{
+	size_t n;
+
+	for (size_t i = 0; i + 1 < shape->n; i += n + 1) {
+		n = 0;
+		while (i + n + 1 < shape->n && isfinite(shape->datum[i + n].y))
+			n++;
+		if (n)
+			draw_steps(area, shape, &shape->datum[i], n);
+	}
 }
 
 /* Draw a line through all points that can be drawn. */
@@ -1441,6 +1456,7 @@ int np_picture_make(const struct np_figure *figure, enum np_picture_kind kind,
 		    char **out, size_t *len, struct np_err *err)
 {
 	char *data = NULL;
+	double width, height;
 	FILE *file;
 	int rc;
 
@@ -1448,6 +1464,11 @@ int np_picture_make(const struct np_figure *figure, enum np_picture_kind kind,
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (!figure->n_panels)
 		return np_errf(err, -EINVAL, "the figure has no panel");
+	np_plot_size(figure, &width, &height);
+	if (kind == NP_PICTURE_PNG && fmax(width, height) > NP_PNG_MAX)
+		return np_errf(err, -EINVAL,
+			       "the picture is too large for PNG: expected a "
+			       "name that ends in .svg or .pdf");
 	file = open_memstream(&data, len);
 	rc = file ? write_file(figure, kind, file) : -ENOMEM;
 	if (file && fclose(file) && !rc)

@@ -583,7 +583,11 @@ double np_traffic_rate(const struct np_traffic *traffic, double from_sec,
 
 /* ---- counters of the network devices ---- */
 
-#define MAX_UNJUDGED 256 /* windows of latencies */
+/*
+ * Windows of latencies: those of somewhat more than 2 s, of one measuring probe
+ * on each node, which has up to 4 of them in a second.
+ */
+#define MAX_UNJUDGED (10 * NP_RENDEZVOUS_MAX_NODES)
 
 /* What the counters know of a probe. A node has one, or one for each rail. */
 struct counting_probe {
@@ -598,7 +602,7 @@ struct counting_probe {
  * of the same time have been reported.
  */
 struct unjudged_window {
-	double received_sec; /* when it was reported; 0: this entry is unused */
+	double received_sec; /* when it was reported */
 	struct np_report report;
 };
 
@@ -607,8 +611,8 @@ struct np_counters {
 	struct counting_probe probe[NP_RENDEZVOUS_MAX_NODES]; /* by rank */
 	struct np_traffic traffic; /* bytes, without those of the probes */
 	struct unjudged_window unjudged[MAX_UNJUDGED];
-	size_t n_windows; /* number kept so far; the next one replaces the
-			   * oldest in unjudged[] */
+	size_t n_windows; /* received so far; the last ones are in unjudged[] */
+	size_t n_judged;  /* the first so many are judged, or were replaced */
 	struct np_record *quiet; /* has only leaf switches, with latencies of
 				  * quiet moments */
 };
@@ -770,18 +774,18 @@ static void add_quiet_window(struct np_counters *counters,
  */
 static void judge_windows(struct np_counters *counters, double now_sec)
 {
-	for (size_t i = 0; i < MAX_UNJUDGED; i++) {
-		struct unjudged_window *window = &counters->unjudged[i];
+	for (; counters->n_judged < counters->n_windows; counters->n_judged++) {
+		const struct unjudged_window *window =
+			&counters->unjudged[counters->n_judged % MAX_UNJUDGED];
 		double end_sec = window->received_sec;
 
-		if (!(end_sec > 0) || now_sec < end_sec + 2 * REPORT_SEC)
-			continue;
+		if (now_sec < end_sec + 2 * REPORT_SEC)
+			break;
 		if (is_quiet(counters, end_sec - 1.5 * REPORT_SEC,
 			     end_sec - 0.5 * REPORT_SEC) &&
 		    is_quiet(counters, end_sec - 0.5 * REPORT_SEC,
 			     end_sec + 0.5 * REPORT_SEC))
 			add_quiet_window(counters, &window->report);
-		window->received_sec = 0;
 	}
 }
 
@@ -814,9 +818,13 @@ void np_counters_report(struct np_counters *counters,
 			add_nic(counters, report);
 		break;
 	case NP_REPORT_LATENCY:
-		if (alone) /* until the counters of its time have arrived */
-			counters->unjudged[counters->n_windows++ % MAX_UNJUDGED] =
-				(struct unjudged_window){ now_sec, *report };
+		if (!alone)
+			break;
+		if (counters->n_windows - counters->n_judged == MAX_UNJUDGED)
+			counters->n_judged++; /* it is replaced */
+		/* Until the counters of its time have arrived. */
+		counters->unjudged[counters->n_windows++ % MAX_UNJUDGED] =
+			(struct unjudged_window){ now_sec, *report };
 		break;
 	default:
 		break;

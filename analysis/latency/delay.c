@@ -133,6 +133,9 @@ static ssize_t peek(int fd, size_t len, int flags, long long *due_ns)
 
 	if (n > 0)
 		*due_ns = stamp_of(&m) + delay_ns;
+	/* The clock was set back since the data arrived. */
+	if (n > 0 && *due_ns > now_ns() + delay_ns)
+		*due_ns = 0;
 	return n;
 }
 
@@ -173,16 +176,6 @@ static ssize_t wait_due(int fd, size_t len)
 	return n > 0 ? n : 1;
 }
 
-/* A caller of MSG_WAITALL waits for the last byte. */
-static ssize_t wait_all(int fd, size_t len)
-{
-	long long due_ns;
-
-	if (peek(fd, len, MSG_WAITALL, &due_ns) > 0)
-		sleep_until(due_ns);
-	return 0;
-}
-
 /*
  * Number of bytes that a read of len may return: len itself if nothing is
  * delayed, -1 with errno set if none are due.
@@ -197,7 +190,7 @@ static ssize_t due_bytes(int fd, size_t len, int flags)
 	if (flags & MSG_DONTWAIT || fcntl(fd, F_GETFL) & O_NONBLOCK)
 		n = due_of(fd, len);
 	else
-		n = flags & MSG_WAITALL ? wait_all(fd, len) : wait_due(fd, len);
+		n = wait_due(fd, len);
 	if (n < 0) {
 		errno = EAGAIN;
 		return -1;
@@ -237,10 +230,40 @@ EXPORT ssize_t read(int fd, void *buf, size_t len)
 	return n < 0 ? n : REAL(read)(fd, buf, (size_t)n);
 }
 
+/*
+ * A caller of MSG_WAITALL gets all bytes. They are received as they become due,
+ * as they may not fit into the kernel's buffer together.
+ */
+static bool wants_all(int fd, int flags)
+{
+	return is_delayed(fd) && flags & MSG_WAITALL &&
+	       !(flags & (MSG_DONTWAIT | MSG_PEEK | MSG_OOB | MSG_ERRQUEUE |
+			  MSG_TRUNC)) &&
+	       !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+static ssize_t receive_all(int fd, char *buf, size_t len, int flags)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = due_bytes(fd, len - got, flags);
+
+		n = REAL(recv)(fd, buf + got, (size_t)n, flags);
+		if (n <= 0)
+			return got ? (ssize_t)got : n;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
 EXPORT ssize_t recv(int fd, void *buf, size_t len, int flags)
 {
-	ssize_t n = due_bytes(fd, len, flags);
+	ssize_t n;
 
+	if (wants_all(fd, flags))
+		return receive_all(fd, buf, len, flags);
+	n = due_bytes(fd, len, flags);
 	return n < 0 ? n : REAL(recv)(fd, buf, (size_t)n, flags);
 }
 
@@ -248,8 +271,14 @@ EXPORT ssize_t recvfrom(int fd, void *restrict buf, size_t len, int flags,
 			struct sockaddr *restrict from,
 			socklen_t *restrict from_len)
 {
-	ssize_t n = due_bytes(fd, len, flags);
+	ssize_t n;
 
+	if (wants_all(fd, flags) && !from)
+		return receive_all(fd, buf, len, flags);
+	if (wants_all(fd, flags) && due_bytes(fd, 1, flags) >= 0)
+		n = (ssize_t)len; /* the rest as it comes */
+	else
+		n = due_bytes(fd, len, flags);
 	return n < 0 ? n :
 		       REAL(recvfrom)(fd, buf, (size_t)n, flags, from,
 				      from_len);
@@ -277,6 +306,8 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 
 	if (!is_delayed(fd) || n_v < 1 || n_v > MAX_IOV)
 		return REAL(recvmsg)(fd, m, flags);
+	if (wants_all(fd, flags) && due_bytes(fd, 1, flags) >= 0)
+		return REAL(recvmsg)(fd, m, flags); /* the rest as it comes */
 	n = due_bytes(fd, bytes_of(v, n_v), flags);
 	if (n < 0)
 		return n;

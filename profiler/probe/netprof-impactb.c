@@ -251,6 +251,21 @@ static bool failed(const struct matrix *matrix)
 	       matrix->token.status < 0 || matrix->end.status < 0;
 }
 
+/*
+ * Is the process lost whose message the state waits for? To receive from it does
+ * not fail. Its last messages arrive before that is known.
+ */
+static bool awaits_lost(const struct matrix *matrix)
+{
+	struct np_net *net = matrix->conf.env.net;
+	uint32_t from = matrix->state == AWAITING_TOKEN ? self(matrix) - 1 :
+			matrix->state == PASSING_TOKEN	? self(matrix) + 1 :
+							  matrix->peer;
+
+	return matrix->state != LEAVING && from < matrix->conf.n_ranks &&
+	       net->ops->lost(net, from);
+}
+
 static void matrix_step(struct np_engine *engine, double now_sec,
 			struct np_next *next)
 {
@@ -260,6 +275,8 @@ static void matrix_step(struct np_engine *engine, double now_sec,
 		finish(matrix, "a message failed");
 	while (matrix->state != DONE && advance(matrix, now_sec))
 		matrix->progress_sec = now_sec;
+	if (matrix->state != DONE && awaits_lost(matrix))
+		finish(matrix, "a process was lost");
 	if (matrix->state != DONE &&
 	    now_sec > matrix->progress_sec + matrix->conf.patience_sec)
 		finish(matrix, "no answer");

@@ -191,16 +191,48 @@ int np_pairing_ring(const struct np_place *place, size_t n, bool across,
 /* ---- the loop ---- */
 
 /*
+ * If a library says this often in a row that there is work when there is none,
+ * it is asked again after a part of the time since it last had any, as in
+ * np_ofi.c. UCX over TCP says so while a peer that has accepted a connection
+ * does not answer.
+ */
+#define MOST_IDLE_WAKEUPS 64
+#define CHECK_PART 0.125
+#define CHECK_LEAST_SEC 50e-6
+#define CHECK_MOST_SEC 2e-3
+
+struct wakeups {
+	unsigned n_idle;   /* in a row, without sleep or work */
+	double worked_sec; /* when there last was work */
+};
+
+/*
  * UCX offers no simpler way to sleep until a message arrives: arm, and wait
  * only if nothing arrived in between.
  */
 static void wait_net(struct np_net *net, const struct np_clock *clock,
-		     double until_sec)
+		     double until_sec, struct wakeups *wakeups)
 {
-	if (net->ops->progress(net))
+	double now_sec = clock->now_sec(clock), check_sec;
+
+	if (net->ops->progress(net)) {
+		*wakeups = (struct wakeups){ 0, now_sec };
 		return; /* let the engine handle it first */
-	if (net->ops->arm(net) == 0)
-		clock->wait(clock, net->fd, until_sec);
+	}
+	if (wakeups->n_idle >= MOST_IDLE_WAKEUPS) {
+		check_sec =
+			fmin(fmax((now_sec - wakeups->worked_sec) * CHECK_PART,
+				  CHECK_LEAST_SEC),
+			     CHECK_MOST_SEC);
+		clock->wait(clock, -1, fmin(until_sec, now_sec + check_sec));
+		return;
+	}
+	wakeups->n_idle++;
+	if (net->ops->arm(net))
+		return;
+	clock->wait(clock, net->fd, until_sec);
+	if (clock->now_sec(clock) > now_sec + CHECK_MOST_SEC)
+		wakeups->n_idle = 0; /* it has slept */
 }
 
 void np_loop_run(struct np_engine *engine, const struct np_idle *idle,
@@ -208,13 +240,15 @@ void np_loop_run(struct np_engine *engine, const struct np_idle *idle,
 		 bool (*stop)(void), double end_sec)
 {
 	double idle_sec = clock->now_sec(clock);
+	struct wakeups wakeups = { 0, idle_sec };
 	struct np_next next;
 
 	while (!stop()) {
-		double now;
+		bool worked = net->ops->progress(net);
+		double now = clock->now_sec(clock);
 
-		net->ops->progress(net);
-		now = clock->now_sec(clock);
+		if (worked)
+			wakeups = (struct wakeups){ 0, now };
 		if (now >= end_sec)
 			break;
 		engine->ops->step(engine, now, &next);
@@ -235,7 +269,7 @@ void np_loop_run(struct np_engine *engine, const struct np_idle *idle,
 		if (next.how == NP_WAIT_SLEEP)
 			clock->wait(clock, -1, next.until_sec);
 		else
-			wait_net(net, clock, next.until_sec);
+			wait_net(net, clock, next.until_sec, &wakeups);
 	}
 }
 

@@ -474,9 +474,10 @@ struct nic {
 	char name[MAX_NAME];
 	struct file *file;
 	size_t n_files;
-	bool driver;   /* also read its driver's statistics */
-	bool slow;     /* the last reading took too long */
-	bool given_up; /* two in a row did */
+	bool driver;	     /* also read its driver's statistics */
+	uint32_t driver_has; /* bitmap of the kinds that the driver counts */
+	bool slow;	     /* the last reading took too long */
+	bool given_up;	     /* two in a row did */
 };
 
 struct np_nics {
@@ -508,12 +509,14 @@ static bool read_count(const char *path, const struct row *row, uint64_t *count)
 }
 
 /*
- * A kind is reported only if all its files are readable: the sum over fewer
- * files would look like a counter that fell.
+ * A kind is reported only if all its files are readable, and the driver, if it
+ * counts that kind, answers: the sum over less would look like a counter that
+ * fell.
  */
-static void read_nic(struct np_nics *nics, const struct nic *nic,
+static void read_nic(struct np_nics *nics, struct nic *nic,
 		     struct np_nic_counts *out)
 {
+	struct np_nic_counts driver = { 0 };
 	uint32_t lost = 0;
 	uint64_t count;
 
@@ -522,9 +525,13 @@ static void read_nic(struct np_nics *nics, const struct nic *nic,
 			add_count(out, nic->file[i].row, count);
 		else
 			lost |= 1u << nic->file[i].row->kind;
-	if (nic->driver)
-		nics->ethtool(nic->name, add_statistic, out);
-	out->has &= ~lost;
+	if (nic->driver && nics->ethtool(nic->name, add_statistic, &driver))
+		nic->driver_has = driver.has;
+	else
+		lost |= nic->driver_has; /* while it is being reset */
+	out->has = (out->has | driver.has) & ~lost;
+	for (unsigned kind = 0; kind < NP_NIC_KINDS; kind++)
+		out->n[kind] += driver.n[kind];
 }
 
 double np_nics_read(struct np_nics *nics, struct np_nic_counts out[])

@@ -37,6 +37,8 @@
 #define CHECK_PART 0.125
 #define CHECK_LEAST_SEC 50e-6
 #define CHECK_MOST_SEC 2e-3
+/* The same for messages without room, if the provider's descriptor wakes us. */
+#define RETRY_MOST_SEC 50e-3
 
 /*
  * So is a provider that says this often in a row that there is work when there
@@ -93,8 +95,10 @@ struct queue {
 };
 
 struct peer {
-	fi_addr_t at; /* address; FI_ADDR_UNSPEC: not connected */
-	int lost;     /* 0 or -errno */
+	fi_addr_t at;	  /* address; FI_ADDR_UNSPEC: not connected */
+	int lost;	  /* 0 or -errno */
+	size_t n_queued;  /* messages to it that wait for room */
+	uint64_t no_room; /* number of the push() that last found no room */
 };
 
 struct ofi {
@@ -108,6 +112,7 @@ struct ofi {
 	struct fid_ep *ep;
 	struct peer *peer; /* of every rank */
 	struct queue sends, receives;
+	uint64_t n_pushes; /* number of calls of push() */
 	struct request *unused;
 	int timer;
 	int provider_fd;    /* signals work; -1: the provider has none */
@@ -116,6 +121,8 @@ struct ofi {
 	double armed_sec;   /* time of the last call of arm() */
 	bool timer_is_set;  /* the timer is running */
 	double waiting_sec; /* start of the current wait; 0: not begun */
+	double retry_sec;   /* since when no waiting message was sent; 0: none
+			     * waits */
 	char address[MAX_ADDRESS];
 	char kind[64], version[32];
 };
@@ -179,24 +186,54 @@ static void add(struct queue *queue, struct request *request)
 	queue->end = &request->next;
 }
 
-/* Start as many messages as the provider accepts; returns their number. */
+/* Start a message, or let it fail. False: the provider has no room for it. */
+static bool try_start(struct ofi *ofi, struct request *request)
+{
+	ssize_t rc = start(ofi, request);
+
+	if (rc && rc != -FI_EAGAIN)
+		fail(ofi, request, -rc);
+	return rc != -FI_EAGAIN;
+}
+
+/* The receiver of a message; NULL: the message is received here. */
+static struct peer *receiver(const struct ofi *ofi,
+			     const struct request *request)
+{
+	return request->rank < 0 ? NULL : &ofi->peer[request->rank];
+}
+
+/*
+ * Start as many messages as the provider accepts; returns their number. Those to
+ * one peer stay in order. A peer that has no room, for example because it does
+ * not answer, does not delay messages to others.
+ */
 static unsigned push(struct ofi *ofi, struct queue *queue)
 {
+	struct request **at = &queue->first;
 	unsigned n = 0;
 
-	while (queue->first) {
-		struct request *request = queue->first;
-		ssize_t rc = start(ofi, request);
+	ofi->n_pushes++;
+	while (*at) {
+		struct request *request = *at, *next = request->next;
+		struct peer *peer = receiver(ofi, request);
 
-		if (rc == -FI_EAGAIN)
-			break;
-		queue->first = request->next;
-		if (!queue->first)
-			queue->end = &queue->first;
-		if (rc)
-			fail(ofi, request, -rc);
+		if ((peer && peer->no_room == ofi->n_pushes) ||
+		    !try_start(ofi, request)) {
+			if (!peer)
+				break;
+			peer->no_room = ofi->n_pushes;
+			at = &request->next;
+			continue;
+		}
+		if (peer)
+			peer->n_queued--;
+		*at = next;
 		n++;
 	}
+	while (*at)
+		at = &(*at)->next;
+	queue->end = at;
 	return n;
 }
 
@@ -204,6 +241,7 @@ static void enqueue(struct ofi *ofi, struct queue *queue,
 		    const struct request *of)
 {
 	struct request *request = new_request(ofi);
+	struct peer *peer = receiver(ofi, of);
 
 	if (!request) {
 		of->op->status = -ENOMEM;
@@ -211,10 +249,13 @@ static void enqueue(struct ofi *ofi, struct queue *queue,
 	}
 	*request = *of;
 	request->op->status = 1;
-	add(queue, request);
 	ofi->waiting_sec = 0;
-	if (queue->first == request)
-		push(ofi, queue);
+	if (!(peer ? peer->n_queued : queue->first != NULL) &&
+	    try_start(ofi, request))
+		return;
+	add(queue, request);
+	if (peer)
+		peer->n_queued++;
 }
 
 static void ofi_send(struct np_net *net, uint32_t rank, uint64_t tag,
@@ -275,9 +316,11 @@ static unsigned read_completions(struct ofi *ofi)
 static unsigned ofi_progress(struct np_net *net)
 {
 	struct ofi *ofi = (struct ofi *)net;
-	unsigned done = read_completions(ofi);
+	unsigned done = read_completions(ofi), sent = push(ofi, &ofi->sends);
 
-	done += push(ofi, &ofi->receives) + push(ofi, &ofi->sends);
+	if (sent || !ofi->sends.first)
+		ofi->retry_sec = 0;
+	done += sent + push(ofi, &ofi->receives);
 	if (done) {
 		ofi->waiting_sec = 0;
 		ofi->n_idle = 0;
@@ -286,18 +329,19 @@ static unsigned ofi_progress(struct np_net *net)
 }
 
 /*
- * Make net.fd readable, by the timer, after a part of the time waited so far.
+ * Make net.fd readable, by the timer, after a part of the time since *since_sec,
+ * which begins now if it is 0; but after at most most_sec.
  */
-static void set_timer(struct ofi *ofi)
+static void set_timer(struct ofi *ofi, double *since_sec, double most_sec)
 {
 	double now_sec = np_mono_sec(), check_sec;
 	struct itimerspec itimerspec = { { 0 } };
 
-	if (!(ofi->waiting_sec > 0))
-		ofi->waiting_sec = now_sec;
-	check_sec = fmin(fmax((now_sec - ofi->waiting_sec) * CHECK_PART,
-			      CHECK_LEAST_SEC),
-			 CHECK_MOST_SEC);
+	if (!(*since_sec > 0))
+		*since_sec = now_sec;
+	check_sec =
+		fmin(fmax((now_sec - *since_sec) * CHECK_PART, CHECK_LEAST_SEC),
+		     most_sec);
 	itimerspec.it_value.tv_nsec = (long)(check_sec * 1e9);
 	timerfd_settime(ofi->timer, 0, &itimerspec, NULL);
 	ofi->timer_is_set = true;
@@ -347,8 +391,10 @@ static int ofi_arm(struct np_net *net)
 	if (listens && fi_trywait(ofi->fabric, &fid, 1))
 		return -EAGAIN;
 	listen_to(ofi, listens);
-	if (!listens || ofi->sends.first)
-		set_timer(ofi);
+	if (!listens)
+		set_timer(ofi, &ofi->waiting_sec, CHECK_MOST_SEC);
+	else if (ofi->sends.first)
+		set_timer(ofi, &ofi->retry_sec, RETRY_MOST_SEC);
 	else
 		stop_timer(ofi);
 	return 0;

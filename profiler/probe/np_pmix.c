@@ -6,7 +6,6 @@
 #include "np_wire.h"
 
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -92,14 +91,13 @@ static void on_fence(pmix_status_t status, void *arg)
 static pmix_status_t wait_at(struct gate *g, double timeout_sec)
 {
 	pmix_status_t status;
-	struct timespec until;
+	struct timespec until = np_mono_after(timeout_sec);
 	int rc = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)ceil(timeout_sec);
 	pthread_mutex_lock(&g->lock);
 	while (!g->open && rc != ETIMEDOUT)
-		rc = pthread_cond_timedwait(&g->opened, &g->lock, &until);
+		rc = pthread_cond_clockwait(&g->opened, &g->lock,
+					    CLOCK_MONOTONIC, &until);
 	status = g->open ? g->status : PMIX_ERR_TIMEOUT;
 	pthread_mutex_unlock(&g->lock);
 	return status;

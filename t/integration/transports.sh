@@ -256,6 +256,21 @@ test_a_dead_peer_does_not_end_the_others_over_libfabric() {
 		'np1 bye 0'
 }
 
+# The third of three probes stalls while the others connect to it, for longer than the ten
+# seconds after which a silent peer is noted. Without netprof's care UCX would then use half
+# a processor, and libfabric would send nothing to anybody.
+test_a_peer_that_stalls_at_the_start_disturbs_no_other() {
+	local transport latencies percent notes
+	cp "$ROOT/t/integration/stalled_peer.py" "$(shared)"
+	for transport in ucx ofi:tcp; do
+		read -r latencies percent notes < <(alice "python3 $(shared)/stalled_peer.py \
+			netprof-impactb $transport 14")
+		between "latencies over $transport" "$latencies" 60 1000
+		between "percent of a processor over $transport" "$percent" 0 10
+		equal "notes about living peers over $transport" "$notes" 0
+	done
+}
+
 has_exchanged() { # NUMBER
 	awk -v least="$1" '$2 == "lat" { n += $5 } END { exit n < least }' "$TMPDIR/out"
 }
@@ -283,6 +298,24 @@ test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
 	grep -q '^n3 is on leaf1 in .* found on leaf0$' "$TMPDIR/found" ||
 		fail "$(cat "$TMPDIR/found")"
 	equal "misplaced" "$(grep -c ' found on ' "$TMPDIR/found")" 1
+}
+
+# Otherwise the other probes would wait for its messages for ten minutes.
+test_a_probe_that_dies_ends_the_measurement_of_the_topology() {
+	local rc=0 begin=$EPOCHSECONDS
+	alice "salloc -Q -w 'n[0-11]' netprof topology --times=10000 --repeats=20 --save=dead" \
+		>"$TMPDIR/found" 2>&1 &
+	wait_for probe_measures
+	wait $! || rc=$?
+	[ "$rc" -ne 0 ] || fail "it ended in order: $(cat "$TMPDIR/found")"
+	grep -q 'the measurement ended early' "$TMPDIR/found" || fail "$(cat "$TMPDIR/found")"
+	between "seconds until it ended" $((EPOCHSECONDS - begin)) 0 240
+}
+
+# Once a probe has measured for some time, kill it.
+probe_measures() {
+	inside --user root --on n11 -- bash -c 'pid=$(pgrep -o -f "^[^ ]*netprof-impactb.*--matrix") &&
+		[ "$(awk "{ print \$14 + \$15 }" /proc/$pid/stat)" -ge 20 ] && kill -9 $pid' 2>/dev/null
 }
 
 test_latencies_that_do_not_tell_leaf_switches_apart_blame_no_node() {

@@ -89,6 +89,33 @@ test_what_it_delivers_is_what_was_sent() {
 	cmp "$TMPDIR/sent" "$TMPDIR/got"
 }
 
+# More than fits into the socket's buffer, while nothing is received.
+test_all_bytes_of_a_large_message_are_received_at_once() {
+	setup
+	head -c 4000000 /dev/urandom >"$TMPDIR/sent"
+	LD_PRELOAD=$DELAY NETPROF_DELAY_US=3000 timeout 60 perl -MSocket -e '
+		socket(my $l, PF_INET, SOCK_STREAM, 0) or die;
+		bind($l, sockaddr_in(0, INADDR_LOOPBACK)) and listen($l, 1) or die;
+		my ($port) = sockaddr_in(getsockname($l));
+		if (fork) {
+			accept(my $c, $l) or die;
+			recv($c, my $got, 4000000, MSG_WAITALL);
+			print $got;
+		} else {
+			socket(my $s, PF_INET, SOCK_STREAM, 0) or die;
+			connect($s, sockaddr_in($port, INADDR_LOOPBACK)) or die;
+			local $/;
+			open(my $f, "<", $ARGV[0]) or die;
+			my $all = <$f>;
+			while (length $all) {
+				my $n = syswrite($s, $all) or die;
+				substr($all, 0, $n, "");
+			}
+			sysread $s, my $end, 1;
+		}' "$TMPDIR/sent" >"$TMPDIR/got"
+	cmp "$TMPDIR/sent" "$TMPDIR/got"
+}
+
 test_what_is_no_delay_is_told_and_nothing_is_delayed() {
 	local v out
 	setup

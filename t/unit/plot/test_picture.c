@@ -145,6 +145,21 @@ T_TEST("a figure without panels is no picture")
 	np_figure_free(f);
 }
 
+T_TEST("a picture larger than a PNG can be says what can be larger")
+{
+	struct np_figure *f = some_named_figure(NP_SHAPE_SPANS, 1100);
+	struct np_err err = NP_ERR_INIT;
+	char *text;
+	size_t len;
+
+	T_CHECK(np_picture_make(f, NP_PICTURE_PNG, &text, &len, &err) ==
+		-EINVAL);
+	T_CHECK(strstr(err.text, "ends in .svg or .pdf"));
+	T_CHECK(!np_picture_make(f, NP_PICTURE_SVG, &text, &len, &err));
+	free(text);
+	np_figure_free(f);
+}
+
 T_TEST("a label longer than the y axis is cut")
 {
 	const char *label = "a label of the y axis that is as long as a "

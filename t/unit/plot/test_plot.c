@@ -9,7 +9,7 @@
 struct recorder {
 	struct np_canvas c;
 	struct np_box text[MAX];
-	size_t n_texts, n_paths, n_outside;
+	size_t n_texts, n_paths, n_outside, n_slanted;
 	struct np_box page;
 };
 
@@ -26,6 +26,9 @@ static void keep_path(struct np_canvas *c, const double *xy, size_t n,
 
 	(void)closed, (void)pen;
 	r->n_paths++;
+	for (size_t i = 1; i < n; i++)
+		r->n_slanted += xy[2 * i] != xy[2 * i - 2] &&
+				xy[2 * i + 1] != xy[2 * i - 1];
 	for (size_t i = 0; i < n; i++)
 		r->n_outside += !inside(&r->page, xy[2 * i], xy[2 * i + 1]);
 }
@@ -195,4 +198,24 @@ T_TEST("names that are cut stay different")
 	T_CHECK(svg && strstr(svg, "~1<") && strstr(svg, "~2<") &&
 		strstr(svg, ">other-c<") && strstr(svg, ">0 to 2<"));
 	free(svg);
+}
+
+T_TEST("steps without a value are left out")
+{
+	static const double y[] = { 30, 30, NAN, NAN, 80, 80, NAN };
+	struct np_figure *f = np_figure_new("steps");
+	struct np_panel *p = np_figure_add_panel(f, "");
+	struct np_shape *s;
+	static struct recorder r;
+
+	np_figure_set_axis(f, &p->x, NP_AXIS_LINEAR, "");
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "");
+	s = np_figure_add_shape(f, p, NP_SHAPE_STEP, 1, NULL);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(y); i++)
+		np_figure_add_datum(f, s, (double)i, y[i], NAN, NAN);
+	r.c = (struct np_canvas){ keep_path, keep_text, no_clip, NULL };
+	np_plot_size(f, &r.page.w, &r.page.h);
+	np_plot_draw(f, &r.c);
+	T_CHECK(r.n_paths > 3 && !r.n_slanted);
+	np_figure_free(f);
 }

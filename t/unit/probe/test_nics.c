@@ -197,6 +197,41 @@ T_TEST("a counter that disappears")
 
 static int calls, n_slow;
 
+/* Counts what files count as well; it does not answer the third call. */
+static bool resets(const char *dev,
+		   void (*each)(const char *name, uint64_t n, void *arg),
+		   void *arg)
+{
+	if (strcmp(dev, "ens801f0") || ++calls == 3)
+		return false;
+	each("rx_out_of_buffer", 1000, arg);
+	return true;
+}
+
+T_TEST("a driver that once does not answer has no new discards then")
+{
+	struct np_nic_counts counts[4][NP_NICS_MAX];
+	struct np_nics *nics = NULL;
+	size_t at = 0;
+
+	build("irdma");
+	add_file("class/net/ens801f0/statistics/tx_dropped", "5");
+	add_file("class/net/ens801f0/statistics/rx_missed_errors", "0");
+	calls = 0;
+	T_CHECK(!np_nics_open(machine.root, NULL, resets, &nics));
+	while (strcmp(np_nics_name(nics, at), "ens801f0"))
+		at++;
+	for (int i = 0; i < 4; i++) {
+		bool known;
+
+		np_nics_read(nics, counts[i]);
+		known = counts[i][at].has & 1u << NP_NIC_DISCARD;
+		T_CHECK(known == (calls != 3));
+		T_CHECK(!known || counts[i][at].n[NP_NIC_DISCARD] == 1005);
+	}
+	np_nics_close(nics);
+}
+
 /* So many calls take too long. */
 static bool slow(const char *dev,
 		 void (*each)(const char *name, uint64_t n, void *arg),

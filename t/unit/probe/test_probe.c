@@ -387,6 +387,67 @@ static void nothing(void *arg, double now_sec)
 	(void)arg, (void)now_sec;
 }
 
+/* A network whose descriptor always says that there is work, and never is any. */
+static unsigned no_work(struct np_net *n)
+{
+	(void)n;
+	return 0;
+}
+
+static int always_ready(struct np_net *n)
+{
+	(void)n;
+	return 0;
+}
+
+static int never_armed(struct np_net *n)
+{
+	(void)n;
+	return -EAGAIN;
+}
+
+static void wait_for_ever(struct np_engine *engine, double now_sec,
+			  struct np_next *next)
+{
+	(void)engine, (void)now_sec;
+	steps++;
+	*next = (struct np_next){ NP_WAIT_NET, INFINITY };
+}
+
+static bool never(void)
+{
+	return false;
+}
+
+T_TEST("a library that always has work to do, and does none, uses little time")
+{
+	static const struct {
+		const char *name;
+		int (*arm)(struct np_net *n);
+	} nets[] = {
+		{ "its descriptor is readable", always_ready },
+		{ "it cannot be armed", never_armed },
+	};
+	struct np_engine e = { &(struct np_engine_ops){
+		.step = wait_for_ever } };
+	const struct np_idle idle = { nothing, 60, NULL };
+	int fd[2];
+
+	T_CHECK(!pipe(fd) && write(fd[1], "x", 1) == 1);
+	T_EACH(r, nets) {
+		const struct np_net_ops ops = { .progress = no_work,
+						.arm = r->arm };
+		struct np_net n = { .ops = &ops, .fd = fd[0] };
+
+		steps = 0;
+		np_loop_run(&e, &idle, &n, &real, never,
+			    real.now_sec(&real) + 0.3);
+		T_ROW(r->name, steps > 64 && steps < 1000);
+	}
+	close(fd[0]);
+	close(fd[1]);
+}
+
 static void *send_late(void *peer)
 {
 	struct np_net *n = peer;

@@ -227,6 +227,34 @@ T_TEST("probes of quiet moments are those of the idle network")
 	}
 }
 
+T_TEST("windows of many probes are kept until they are judged")
+{
+	struct np_record *idle;
+
+	handshake(0);
+	handshake(1);
+	for (int s = 1; s <= 20; s++) {
+		second(0, 10 + s, 1e-5, 0);
+		second(1, 10.4 + s, 0, 0);
+		/* 64 more, of the same leaf switch; each has four in a second. */
+		for (int i = 0; i < 256; i++) {
+			struct np_report rep = {
+				.kind = NP_REPORT_LATENCY,
+				.rank = 0,
+				.window = { .n_bins = 1 },
+			};
+
+			np_moments_add(&rep.window.sec, 1e-5);
+			rep.window.bins[0].bin = (uint16_t)np_hist_bin_of(1e-5);
+			rep.window.bins[0].count = 1;
+			np_counters_report(c, &rep, true, 10.5 + s);
+		}
+	}
+	idle = np_counters_idle(c);
+	T_CHECK(idle && idle->leaves[0].latency.n > 15 * 256);
+	np_record_free(idle);
+}
+
 /* Without counters nothing is known to be quiet. */
 T_TEST("without counters nothing is quiet")
 {
