@@ -65,16 +65,17 @@ test_delivery_is_delayed_and_neither_the_sender_nor_computation() {
 	as_promised
 }
 
-test_what_it_delivers_is_what_was_sent() {
+# Send random bytes from one process to another over a delayed connection, $c for the receiver.
+transfer() { # BYTES CODE, in Perl, that receives and prints them
 	setup
-	head -c 3000000 /dev/urandom >"$TMPDIR/sent"
-	LD_PRELOAD=$DELAY NETPROF_DELAY_US=3000 perl -MSocket -e '
+	head -c "$1" /dev/urandom >"$TMPDIR/sent"
+	LD_PRELOAD=$DELAY NETPROF_DELAY_US=3000 timeout 60 perl -MSocket -e '
 		socket(my $l, PF_INET, SOCK_STREAM, 0) or die;
 		bind($l, sockaddr_in(0, INADDR_LOOPBACK)) and listen($l, 1) or die;
 		my ($port) = sockaddr_in(getsockname($l));
 		if (fork) {
 			accept(my $c, $l) or die;
-			while (sysread($c, my $got, 1 + int rand 70000)) { print $got }
+			eval $ARGV[1];
 		} else {
 			socket(my $s, PF_INET, SOCK_STREAM, 0) or die;
 			connect($s, sockaddr_in($port, INADDR_LOOPBACK)) or die;
@@ -85,35 +86,17 @@ test_what_it_delivers_is_what_was_sent() {
 				my $n = syswrite($s, $all, 1 + int rand 90000) or die;
 				substr($all, 0, $n, "");
 			}
-		}' "$TMPDIR/sent" >"$TMPDIR/got"
+		}' "$TMPDIR/sent" "$2" >"$TMPDIR/got"
 	cmp "$TMPDIR/sent" "$TMPDIR/got"
 }
 
-# More than fits into the socket's buffer, while nothing is received.
+test_what_it_delivers_is_what_was_sent() {
+	transfer 3000000 'while (sysread($c, my $got, 1 + int rand 70000)) { print $got }'
+}
+
+# More than the buffer of the socket holds.
 test_all_bytes_of_a_large_message_are_received_at_once() {
-	setup
-	head -c 4000000 /dev/urandom >"$TMPDIR/sent"
-	LD_PRELOAD=$DELAY NETPROF_DELAY_US=3000 timeout 60 perl -MSocket -e '
-		socket(my $l, PF_INET, SOCK_STREAM, 0) or die;
-		bind($l, sockaddr_in(0, INADDR_LOOPBACK)) and listen($l, 1) or die;
-		my ($port) = sockaddr_in(getsockname($l));
-		if (fork) {
-			accept(my $c, $l) or die;
-			recv($c, my $got, 4000000, MSG_WAITALL);
-			print $got;
-		} else {
-			socket(my $s, PF_INET, SOCK_STREAM, 0) or die;
-			connect($s, sockaddr_in($port, INADDR_LOOPBACK)) or die;
-			local $/;
-			open(my $f, "<", $ARGV[0]) or die;
-			my $all = <$f>;
-			while (length $all) {
-				my $n = syswrite($s, $all) or die;
-				substr($all, 0, $n, "");
-			}
-			sysread $s, my $end, 1;
-		}' "$TMPDIR/sent" >"$TMPDIR/got"
-	cmp "$TMPDIR/sent" "$TMPDIR/got"
+	transfer 4000000 'recv($c, my $got, 4000000, MSG_WAITALL); print $got'
 }
 
 test_what_is_no_delay_is_told_and_nothing_is_delayed() {
