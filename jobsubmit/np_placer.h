@@ -50,9 +50,9 @@ void np_placer_run(struct np_placer *placer, bool (*may_continue)(void *arg),
  * Slurm's locks. The thread therefore works at most a twentieth of the time.
  * But it never rests longer than PlacementInterval, as users wait for its
  * decisions, nor so long that submissions that wait for the next pass are
- * released before that pass ends, and never shorter than the pass took. took_sec counts only the
- * work that slurmctld may notice, not the writing of files afterwards, so that
- * a slow disk does not make decisions out of date.
+ * released before that pass ends, and never shorter than the pass took.
+ * took_sec counts only the work that slurmctld may notice, not the writing of
+ * files afterwards, so that a slow disk does not make decisions out of date.
  */
 
 #define NP_PLACER_LEAST_GAP_SEC 0.2

@@ -78,7 +78,7 @@ bool np_text_char_is_plain(const char *text)
 		{ 0x2028, 0x202e },   /* ends of lines, embedded directions */
 		{ 0x2060, 0x206f },   /* invisible, isolated directions */
 		{ 0xfeff, 0xfeff },   /* byte order mark */
-		{ 0xfdd0, 0xfdef },   /* no characters: XML and cairo ... */
+		{ 0xfdd0, 0xfdef },   /* noncharacters, as below */
 		{ 0xfff9, 0xfffb },   /* annotations */
 		{ 0xe0000, 0xe007f }, /* tags */
 	};
@@ -87,7 +87,7 @@ bool np_text_char_is_plain(const char *text)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(not_plain); i++)
 		if (code >= not_plain[i].first && code <= not_plain[i].last)
 			return false;
-	/* ... refuse a text with them, or with the last two of a plane. */
+	/* XML and cairo refuse noncharacters, also the last two of a plane. */
 	return (code & 0xfffe) != 0xfffe;
 }
 
