@@ -691,13 +691,37 @@ static struct ofi *new_ofi(uint32_t size)
 		free(ofi);
 		return NULL;
 	}
-	ofi->provider_fd = -1;
+	ofi->provider_fd = ofi->net.fd = ofi->timer = -1;
 	ofi->net.ops = &ops;
 	ofi->net.kind = ofi->kind;
 	ofi->net.version = ofi->version;
 	ofi->sends.end = &ofi->sends.first;
 	ofi->receives.end = &ofi->receives.first;
 	return ofi;
+}
+
+/* Another provider may be tried next, so leave nothing open. */
+static void free_ofi(struct ofi *ofi)
+{
+	struct fid *const fids[] = {
+		ofi->ep ? &ofi->ep->fid : NULL,
+		ofi->cq ? &ofi->cq->fid : NULL,
+		ofi->av ? &ofi->av->fid : NULL,
+		ofi->domain ? &ofi->domain->fid : NULL,
+		ofi->fabric ? &ofi->fabric->fid : NULL,
+	};
+
+	if (ofi->net.fd >= 0)
+		close(ofi->net.fd);
+	if (ofi->timer >= 0)
+		close(ofi->timer);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fids); i++)
+		if (fids[i])
+			fi_close(fids[i]);
+	if (ofi->info)
+		ofi->lib.freeinfo(ofi->info);
+	free(ofi->peer);
+	free(ofi);
 }
 
 int np_ofi_open(uint32_t size, size_t n_peers, const char *provider,
@@ -716,9 +740,8 @@ int np_ofi_open(uint32_t size, size_t n_peers, const char *provider,
 		if (rc)
 			rc = failed(ofi, err, rc, ofi->kind);
 	}
-	if (rc) { /* open objects are released when the process ends */
-		free(ofi->peer);
-		free(ofi);
+	if (rc) {
+		free_ofi(ofi);
 		return rc;
 	}
 	*out = &ofi->net;

@@ -4,12 +4,15 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <ucp/api/ucp.h>
 #include <ucs/config/global_opts.h>
+
+#include "np_ofi.h"
 
 struct peer {
 	ucp_ep_h ep; /* NULL: not connected */
@@ -30,7 +33,7 @@ struct ucx {
  */
 static const struct {
 	const char *name, *value;
-	int without_rdma; /* only on nodes without RDMA */
+	int without_rdma; /* only if messages cannot take RDMA */
 } defaults[] = {
 	/* Peers are always on other nodes. */
 	{ "UCX_TLS", "^sm,self", 0 },
@@ -240,17 +243,37 @@ static const struct np_net_ops ops = {
 	.arm = ucx_arm,
 };
 
-static int has_rdma(void)
+/* Do the settings of UCX leave no transport between nodes but TCP? */
+static bool is_tcp(const char *transports)
 {
-	DIR *d = opendir("/sys/class/infiniband");
-	int n = 0;
+	bool tcp = false;
 
-	if (!d)
-		return 0;
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n > 2; /* "." and ".." */
+	for (size_t len; transports && *transports;
+	     transports += len + (transports[len] == ',')) {
+		len = strcspn(transports, ",");
+		tcp = !strncmp(transports, "tcp,", len) ||
+		      !strncmp(transports, "self,", len);
+		if (!tcp)
+			break;
+	}
+	return tcp;
+}
+
+/* Has this node an RDMA adapter that the settings of UCX let messages take? */
+static bool has_rdma(void)
+{
+	const char *devices = getenv("UCX_NET_DEVICES");
+	const struct dirent *e;
+	bool found = false;
+	DIR *d = is_tcp(getenv("UCX_TLS")) ? NULL :
+					     opendir("/sys/class/infiniband");
+
+	while (d && !found && (e = readdir(d)))
+		found = e->d_name[0] != '.' &&
+			np_ofi_is_device(devices, e->d_name);
+	if (d)
+		closedir(d);
+	return found;
 }
 
 /*
