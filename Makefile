@@ -39,8 +39,8 @@ HAVE_CURL := $(call pkg,--exists,libcurl && echo yes)
 PKGS := json-c gsl ucx libfabric pmix libelf zlib $(if $(HAVE_CAIRO),cairo) \
 	$(if $(HAVE_CURL),libcurl)
 
-# Rooms of the library; headers have one name each.
-ROOMS := $(wildcard predictor/*) $(wildcard profiler/*) plot
+# Source directories of the library. No two headers have the same name.
+LIB_DIRS := $(wildcard predictor/*) $(wildcard profiler/*) plot
 # A package of its own, of which the rest includes and links nothing.
 ANALYSIS := $(patsubst %/,%,$(wildcard analysis/*/))
 
@@ -49,16 +49,16 @@ BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-DNP_VERSION='"$(VERSION)"' -DNP_SYSCONFDIR='"$(sysconfdir)"' \
 	-DNP_BINDIR='"$(bindir)"' -DNP_LIBEXECDIR='"$(libexecdir)"' \
 	$(if $(HAVE_CAIRO),,-DNP_NO_CAIRO) $(if $(HAVE_CURL),,-DNP_NO_CURL) \
-	$(addprefix -I,$(ROOMS)) $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
+	$(addprefix -I,$(LIB_DIRS)) $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
 # Once, not for each object.
 PKG_CFLAGS := $(call pkg,--cflags,$(PKGS))
 ALL_CFLAGS = $(BASE_CFLAGS) $(PKG_CFLAGS) $(CFLAGS)
 # The plugins are loaded into Slurm's own programs, which have no sanitizer.
 SAN := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 
-# In every room, np_*.c is library and the rest are programs and plugins.
+# In each directory, np_*.c is library; the rest are programs and plugins.
 LIBRARY := $(filter-out $(if $(HAVE_CAIRO),,plot/np_canvas_cairo.c),$(wildcard \
-	$(addsuffix /np_*.c,$(ROOMS))))
+	$(addsuffix /np_*.c,$(LIB_DIRS))))
 SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.

@@ -554,7 +554,7 @@ static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 	return 0;
 }
 
-/* Whether nodes get their files from slurmctld, which searches likewise. */
+/* Whether slurmctld sends its files to the nodes; it searches likewise. */
 static bool is_configless(const struct cli_check *c)
 {
 	return strcasestr(c->slurm.parameters, "enable_configless");
@@ -701,8 +701,8 @@ static void check_plugstack(struct cli_check *c)
 #define MAX_SQUATTERS 8 /* reported one by one */
 
 /*
- * slurmctld reads a limited number of entries, so that too many can hide those
- * of other users.
+ * Report too many entries. slurmctld reads a limited number of them, so it may
+ * miss those of some users.
  */
 static void report_excess_entries(struct cli_check *c, bool squatters)
 {
@@ -1284,7 +1284,7 @@ static void check_placement(struct cli_check *c)
 /* ---- all checks ---- */
 
 /*
- * To check named files, no slurmctld needs to run: make install checks them
+ * Named files are checked without slurmctld, because make install checks them
  * before anything is started.
  */
 void cli_check_versions(struct cli_check *c, char *const paths[], size_t n)

@@ -39,8 +39,8 @@ struct cli_diagnosis_opt {
 	const char *accounting, *topology;
 	const char *metrics_url; /* of cli_diagnosis_conf(); NULL: configured */
 	/*
-	 * How far back runs are compared; 0: not given; NaN: all runs of the
-	 * file are.
+	 * Greatest age of the runs that are compared, seconds; 0: not given;
+	 * NaN: all runs of the file are compared.
 	 */
 	double since_sec;
 	/*
@@ -100,7 +100,7 @@ struct cli_diagnosis {
 	 * largest; NaN: not known.
 	 */
 	double (*neighbour_value)[NP_N_SIGNALS];
-	/* Of the node of result.near: its neighbour, or NP_NO_INDEX. */
+	/* The neighbour on the node of result.near, or NP_NO_INDEX. */
 	uint32_t near_neighbour[NP_N_SIGNALS];
 	bool masked;		 /* jobs of other users are private */
 	struct np_err not_named; /* why that is assumed but not known, or "" */

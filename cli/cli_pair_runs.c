@@ -606,8 +606,8 @@ static int execute_plan(struct runner *runner, const struct cli_pair_plan *plan,
 }
 
 /*
- * Plan and execute the missing runs, in the place of the results. controls: it
- * has nodes for them in this allocation.
+ * Plan and execute the missing runs, on the nodes in pairs->place. controls:
+ * this allocation has nodes for controls.
  */
 static int measure_runs(const struct cli_pair_measurement *measurement,
 			const struct cli_alloc *alloc, bool controls,

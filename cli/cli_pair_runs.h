@@ -61,8 +61,8 @@ int cli_pair_place_check(const struct np_pairs *earlier, const char *path,
 			 const struct np_pairs_place *here, struct np_err *err);
 
 /*
- * Make here, whose texts pairs then owns, the place of the results. The nodes
- * of controls made earlier are kept if this allocation has none.
+ * Set pairs->place to *here, whose texts pairs then owns. If this allocation
+ * has no nodes for controls, those of earlier controls are kept.
  */
 void cli_pair_place_replace(struct np_pairs *pairs,
 			    const struct np_pairs_place *here);

@@ -159,7 +159,7 @@ static void warn_skipped(const char *line, void *arg)
 	    (*n_skipped)++ < MAX_SKIPPED_WARNINGS)
 		fprintf(stderr, "netprof: %s\n", line);
 	else if (*n_skipped == MAX_SKIPPED_WARNINGS + 1)
-		fprintf(stderr, "netprof: further files were skipped, too\n");
+		fprintf(stderr, "netprof: more files were skipped\n");
 }
 
 const char *cli_owner_name(enum np_store_owner owner, uid_t uid)
@@ -206,7 +206,7 @@ int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
 	return -ENOENT;
 }
 
-/* What the choice of a calibration depends on, as a text. NULL: no memory. */
+/* A key for the choice of a calibration. NULL: out of memory. */
 static char *fabric_text(const char *cluster, const struct np_fabric_of *of)
 {
 	const char *kind = of->rail ? "rail" : of->transport ? "transport" : "";
@@ -218,7 +218,7 @@ static char *fabric_text(const char *cluster, const struct np_fabric_of *of)
 	return rc < 0 ? NULL : text;
 }
 
-/* Find it among those that were looked up before, or else load it. */
+/* Find a calibration among those that were looked up before, or load it. */
 static const struct cli_calibration *
 find_calibration(struct cli_store *store, const char *cluster,
 		 const struct np_fabric_of *of)

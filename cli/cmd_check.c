@@ -38,8 +38,8 @@
 #define START_SEC 90.0	      /* until all probes have started */
 
 /*
- * With measurements shorter than BRIEF_SEC the user only tries the command, so
- * there are fewer of them, too.
+ * If measurements are shorter than BRIEF_SEC, the user is only trying the
+ * command, so there are fewer of them as well.
  */
 #define BRIEF_SEC 10
 #define BRIEF_LEVELS \
@@ -196,8 +196,8 @@ static int start_probes(struct np_helper_step *step, struct cli_alloc *alloc,
 }
 
 /*
- * Read the reports until the step has ended, which is stopped when time is up.
- * Returns its exit status, or -ETIMEDOUT.
+ * Read the reports until the step ends; stop it when time is up. Returns its
+ * exit status, or -ETIMEDOUT.
  */
 static int await_probes(struct np_helper_step *step, double sec, char *buf)
 {

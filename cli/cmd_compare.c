@@ -215,10 +215,7 @@ static json_object *put_exit_code(const struct np_record *record)
 #define AT(member) .text = offsetof(struct np_record, member)
 #define COUNT_AT(member) .count = offsetof(struct np_record, member)
 
-/*
- * A condition that is a text for programs, too, has no put(), and neither has a
- * number.
- */
+/* put is NULL if programs get the same text as people, or a number. */
 static const struct condition {
 	const char *key, *label, *words; /* for programs, tables, sentences */
 	const char *(*say)(const struct np_record *r);
@@ -275,8 +272,8 @@ static const char *condition_of_run(const struct np_record *record,
 }
 
 /*
- * The first run that counts of a side, and whether others have another value of
- * the condition. NULL: no run counts.
+ * Find the first run of a side that counts, and whether another one has a
+ * different value of the condition. NULL: no run counts.
  */
 static const struct np_record *run_of_side(const struct side *side,
 					   const struct condition *condition,

@@ -396,8 +396,8 @@ static json_object *member_of(json_object *object, const char *key)
 }
 
 /*
- * Whether a neighbour is a switch. It is not, but another host or the agent of
- * an adapter, if it has enabled capabilities of which none is Bridge or Router.
+ * Whether a neighbour is a switch. If it has enabled capabilities and none of
+ * them is Bridge or Router, it is another host or the agent of an adapter.
  */
 static bool is_switch(json_object *chassis)
 {

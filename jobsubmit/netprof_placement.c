@@ -106,9 +106,9 @@ static int start_thread(void)
 }
 
 /*
- * slurmctld waits for this, so a file system of netprof.conf that hangs delays
- * it by a few seconds at most, and no users and groups are looked up. The
- * thread reads the file again, with these.
+ * slurmctld waits for this function. If the file system of netprof.conf hangs,
+ * it returns after a few seconds, and it looks up no users and groups. The
+ * thread reads the file again and looks them up.
  */
 static void init(void)
 {
@@ -133,7 +133,7 @@ static void init(void)
 	np_settings_share(&settings, shared);
 	np_shared_restart(shared);
 	if (start_thread())
-		np_ctl_error("the thread of placement cannot be started: "
+		np_ctl_error("the placement thread cannot be started: "
 			     "placement is off");
 }
 

@@ -384,7 +384,7 @@ static bool check_job(const struct writer *writer,
 	return unchanged;
 }
 
-/* What a job contains, or one task that is split off its array. */
+/* Describe what a job, or a task that is split off its array, contains. */
 static struct np_written make_written(const struct np_job_entry *entry,
 				      uint32_t task, char *ours,
 				      int64_t until_sec)
@@ -471,9 +471,9 @@ static enum update_result try_update(struct writer *writer,
 }
 
 /*
- * Record in out->written what a job contains, or one task that is split off its
- * array: even if that is nothing, since it is not what the array contains.
- * Takes ownership of our_list. Returns 0 or -ENOMEM.
+ * Record in out->written what a job, or a task that is split off its array,
+ * contains. A task is recorded even if it contains nothing, because its array
+ * contains something else. Takes ownership of our_list. Returns 0 or -ENOMEM.
  */
 static int record_written(struct writer *writer,
 			  const struct np_job_entry *entry, uint32_t task,

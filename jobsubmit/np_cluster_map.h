@@ -21,7 +21,7 @@
 
 /* Nodes that are alike in everything that a job can require of a node. */
 struct np_node_kind {
-	uint32_t cpus;	  /* of a node, that jobs may use; so is the memory */
+	uint32_t cpus;	  /* of a node that jobs may use; likewise the memory */
 	uint32_t threads; /* per core */
 	uint64_t memory_mb;
 	char *features;	 /* "a,b" */

@@ -57,12 +57,11 @@ struct np_cached_job *np_job_cache_find(struct np_job_cache *cache,
 void np_job_cache_sweep(struct np_job_cache *cache);
 
 /*
- * The thread loses a race against a user who changes a job after the thread has
- * read it and before it updates it, or who changes more jobs than are updated in
- * a pass. Once that has happened in NP_LOST_RACES
- * passes in a row, to whichever users, the jobs of a user who won two of these
- * races are ignored for NP_IGNORE_USER_SEC, so that updates of other users' jobs
- * are not held up.
+ * The thread loses a race against a user who changes a job between the snapshot
+ * and the update, or who changes more jobs than are updated in a pass. After
+ * NP_LOST_RACES consecutive passes with a lost race, whoever won it, each user
+ * who won two of them is ignored for NP_IGNORE_USER_SEC, so that updates of the
+ * jobs of other users are not held up.
  */
 #define NP_LOST_RACES 5
 #define NP_IGNORE_USER_SEC 60
@@ -71,9 +70,9 @@ void np_job_cache_sweep(struct np_job_cache *cache);
 void np_job_cache_lost_race(struct np_job_cache *cache, uint32_t uid);
 
 /*
- * Record that Slurm refused an update in this pass, which holds up jobs that
- * conflict. Returns true, and records nothing, after NP_LOST_RACES such passes in
- * a row: then it must not.
+ * Record that Slurm refused an update in this pass. Jobs that conflict with the
+ * refused one have to wait. Returns true, and records nothing, after
+ * NP_LOST_RACES such passes in a row: they must no longer wait.
  */
 bool np_job_cache_refused(struct np_job_cache *cache);
 

@@ -158,7 +158,10 @@ static int check_controller(struct np_controller *controller,
 /* One hold lasts the longer of these times. See np_policy.hold_step_sec. */
 #define MIN_STEP_SEC 30
 #define STEP_INTERVALS 10 /* multiples of PlacementInterval */
-/* Time until a file in error is read again, or as many times as it took. */
+/*
+ * A file in error is read again after RETRY_SEC, or after RETRY_TIMES times as
+ * long as it took to parse it, if that is longer.
+ */
 #define RETRY_SEC 60
 #define RETRY_TIMES 20
 
@@ -182,7 +185,10 @@ void np_settings_free(struct np_settings *settings)
 struct conf_reading {
 	bool read;  /* the file was read before */
 	bool again; /* read it also if it has not changed */
-	/* Modification time and size of the file: of that one, then of this. */
+	/*
+	 * Modification time and size: of the file read before, then of this
+	 * one.
+	 */
 	struct timespec changed;
 	off_t size;
 	bool is_new; /* the members below are set */
@@ -866,7 +872,7 @@ struct np_placer {
 	struct np_settings settings;
 	struct np_controller controller;
 	bool is_active;		   /* this is the active controller */
-	struct np_err logged_role; /* that, or why not, as logged last */
+	struct np_err logged_role; /* what was logged about that last */
 	struct np_store_reader *store;
 	struct np_job_cache *cache;
 	struct np_cluster_map *map;

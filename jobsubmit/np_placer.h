@@ -86,7 +86,7 @@ struct np_controller {
 	char host[256];
 	double conf_read_sec; /* CLOCK_MONOTONIC, when slurm.conf was last read;
 			       0: never */
-	bool failing;	      /* to read it, since then; this was logged */
+	bool failing;	      /* reading it fails; this was logged */
 };
 
 /*
@@ -115,7 +115,7 @@ struct np_settings {
 	struct timespec changed;  /* modification time of the file read last */
 	off_t size;		  /* of that file, bytes */
 	struct np_worker *worker; /* reads the file; NULL: not started yet */
-	bool hangs;		  /* it has not answered for long */
+	bool hangs;		  /* its file system does not answer */
 	double retry_sec; /* CLOCK_MONOTONIC, when a file in error is read again:
 			     the users and groups that it names may exist */
 };

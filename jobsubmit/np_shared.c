@@ -27,10 +27,10 @@ struct np_changes {
 	struct np_owner *owner; /* sorted by id */
 	size_t n_owners;
 	/*
-	 * Users of missed changes of jobs that are not in owner[], as bits by
-	 * uid modulo USER_BITS; and whether one is root or SlurmUser. A user
-	 * with the same bit as one of them counts as well, but however many
-	 * there are, others do not.
+	 * The users whose changes of jobs that are not in owner[] were missed,
+	 * as bits by uid modulo USER_BITS, and whether root or SlurmUser is
+	 * among them. Users with the same bit are treated alike; all others are
+	 * unaffected, however many changes are missed.
 	 */
 	uint64_t new_job_user[USER_BITS / NP_BITS_WORD];
 	bool new_job_administrator;
@@ -1362,10 +1362,11 @@ static void submit_without_decision(struct submission *submission,
 
 /*
  * Set submission->app and submission->mode. Returns whether the job matters to
- * placement. A job in a partition with mode off does if placement is on in
- * another one: it loads the network once it runs, so its name is annotated. So
- * is that of a job that is submitted before there are settings: once there are,
- * the thread decides about it, and its name is known from nowhere else.
+ * placement. In a partition with mode off, a job matters if placement is on in
+ * another partition: it loads the network once it runs, so its annotation must
+ * contain its application. The same applies to jobs submitted before there are
+ * settings, because the thread decides about them later and finds the name
+ * nowhere else.
  */
 static bool is_relevant(struct submission *submission)
 {

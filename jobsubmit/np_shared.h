@@ -34,7 +34,10 @@
  */
 
 #define NP_CHANGES_MAX 1024
-/* A user gets a share (np_array.h) if that is less; root and SlurmUser all. */
+/*
+ * A user gets a share (np_array.h) if that is less than these limits of a user.
+ * root and SlurmUser may use up the whole table.
+ */
 #define NP_CHANGES_OF_USER 128
 #define NP_CHANGES_OF_JOB 4	   /* by one user; Slurm may refuse the last */
 #define NP_CHANGES_BYTES (4 << 20) /* of all texts */
@@ -78,7 +81,10 @@ struct np_sending {
 	uint32_t task;	/* NP_CHANGE_ALL: not a single task */
 	uint32_t owner;
 	const char *exc_nodes, *comment; /* NULL: unchanged */
-	/* Doubtful requests up to this one have not changed the job. */
+	/*
+	 * Order of the last doubtful request that is known not to have changed
+	 * the job; this holds for all earlier ones as well.
+	 */
 	uint64_t checked;
 	/* What the job or task contains once it is updated. */
 	const struct np_written *written;
@@ -153,7 +159,10 @@ void np_change_list_free(struct np_change *change, size_t n);
 size_t np_changes_find(const struct np_change *change, size_t n, uint32_t id,
 		       uint32_t array, uint32_t task, uint32_t owner,
 		       const struct np_change **found, size_t max);
-/* Its largest result: of job, array and task; by owner, root and SlurmUser. */
+/*
+ * Upper limit of the result: changes of job, array and task, each by the owner,
+ * root and SlurmUser.
+ */
 #define NP_CHANGES_FOUND (3 * 3 * NP_CHANGES_OF_JOB)
 
 /* ---- Shared state ---- */
@@ -217,7 +226,7 @@ void np_shared_configure(struct np_shared *shared, const struct np_conf *conf);
  */
 #define NP_SHARED_STARTING_SEC 30
 bool np_shared_is_starting(struct np_shared *shared, double now_sec);
-/* The next submission is the first one again. */
+/* Start over: the next submission counts as the first one. */
 void np_shared_restart(struct np_shared *shared);
 
 void np_shared_set_busy(struct np_shared *shared, bool busy);

@@ -751,7 +751,9 @@ void np_worker_free(struct np_worker *worker, void (*at_end)(void *arg),
 bool np_worker_do(struct np_worker *worker, const struct np_work *work,
 		  double sec)
 {
-	/* First: when the time is up, the work has taken as long. */
+	/*
+	 * Taken before `until`: after a timeout, np_worker_busy_sec() >= sec.
+	 */
 	double since_sec = np_mono_sec();
 	struct timespec until = np_mono_after(sec);
 	bool done;

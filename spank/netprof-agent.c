@@ -176,7 +176,8 @@ static int connect_to_collector(struct agent *agent)
 }
 
 /*
- * Send "COOKIE KIND NODE NAME", and why the agent leaves at once, if it does.
+ * Send "COOKIE KIND NODE NAME", followed by the reason if the agent leaves at
+ * once.
  */
 static bool send_handshake(struct agent *agent)
 {
@@ -211,8 +212,8 @@ static bool make_copy(struct agent *agent)
 }
 
 /*
- * Wait for the copies, so that Slurm, and whoever waits for this process, find
- * that all has ended when it ends.
+ * Wait for the copies: whoever waits for this process, such as Slurm, expects
+ * that nothing is left when it ends.
  */
 static void wait_for_copies(struct agent *agent)
 {
@@ -392,8 +393,8 @@ static void end_mpi(struct agent *agent)
 }
 
 /*
- * Close the connection, for children, too, which may keep it open a moment
- * longer.
+ * Close the connection. shutdown() sends end of file even while a child still
+ * has the socket open.
  */
 static void disconnect(struct agent *agent)
 {
@@ -409,8 +410,8 @@ static void disconnect(struct agent *agent)
 }
 
 /*
- * Allow all processors: the program may be bound to a few and use them fully,
- * and a probe should wake up where there is room. If memory gets short, let
+ * Use all processors: the program may be bound to a few and use them fully, and
+ * a probe should wake up where a processor is free. If memory runs out, let
  * this process be killed first.
  */
 static void yield_resources(void)

@@ -51,9 +51,10 @@
 #define SILENT_SEC 30.0		 /* a store that is silent longer is logged */
 #define NEIGHBOURS_FIRST_SEC 3.0 /* after which neighbours are queried first */
 /*
- * Memory for the list of jobs. 10,000, which is slurmctld's default limit, have 2
- * to 3 KB each; but there may be more, and with long texts. It gets as much as
- * there is, from the first of these numbers of bytes to the second.
+ * Least and most memory for the list of all jobs, in bytes. If less than the
+ * least is available, the list is not requested. 10,000 jobs, slurmctld's
+ * default limit, take 2 to 3 KB each; a site may have more jobs, and jobs with
+ * long texts.
  */
 #define NEIGHBOURS_BYTES (32.0 * (1 << 20))
 #define NEIGHBOURS_MAX_BYTES (1024.0 * (1 << 20))
@@ -132,8 +133,8 @@ static void say_to_srun(const char *line)
 #define SEND_MS 1000 /* the saver reads at once, unless it is stopped */
 
 /*
- * Execute a saver of the user's own, which outlives this process, in the child
- * of a child.
+ * Runs in a child. Executes a saver for this user alone in a grandchild, so
+ * that it outlives the collector.
  */
 static void exec_saver(const struct np_conf *conf, int fd)
 {
@@ -224,7 +225,7 @@ static int send_all(int fd, const char *msg, size_t len)
 	return 0;
 }
 
-/* Send a message, again if the saver has been replaced by another one. */
+/* Send a message; send it once more if the saver was replaced meanwhile. */
 static int deliver(struct saver *saver, const char *msg, size_t len,
 		   struct np_err *err)
 {
@@ -433,8 +434,9 @@ static void check_saver(struct collector *collector)
 }
 
 /*
- * Save to the store, or at least to the saver, which keeps requests until the
- * store answers. srun does not wait longer than this does.
+ * Save the record, and wait for the store a little less than srun waits for
+ * "saved". If the store does not answer in time, the saver writes the record
+ * later.
  */
 static void save_at_last(struct collector *collector)
 {
@@ -451,7 +453,7 @@ static void save_at_last(struct collector *collector)
 
 /* ---- srun ---- */
 
-/* The program has ended, or what started it, at that time. */
+/* Record that the program, or the process that started it, has ended. */
 static void on_program_end(struct collector *collector, double end_sec)
 {
 	if (isnan(collector->agents.reports.program_end_sec))
@@ -460,9 +462,10 @@ static void on_program_end(struct collector *collector, double end_sec)
 }
 
 /*
- * Note the exit code. The daemon of an MPI for which mpirun did not wait ends
- * in error, as it lost mpirun, long after the program ended well. A signal
- * means that the job ended.
+ * Record the exit code. In a step that runs the daemons of mpirun, an error of
+ * a daemon says nothing about the program: a daemon for which mpirun did not
+ * wait fails because it has lost mpirun, long after the program has succeeded.
+ * A code of 128 or more is that of a signal, and means that the job was ended.
  */
 static void set_exit_code(struct collector *collector, long code)
 {
@@ -470,7 +473,10 @@ static void set_exit_code(struct collector *collector, long code)
 		collector->request.launcher && code < 128 ? 0 : code;
 }
 
-/* The line may be read late, as the query of the neighbours takes its time. */
+/*
+ * Lines may be read late, during a query of the neighbours. Therefore "exit"
+ * contains the time of the end.
+ */
 static void on_srun_line(struct collector *collector, char *line)
 {
 	double now_sec = np_mono_sec(), end_sec;
@@ -521,12 +527,13 @@ static void listen_for_script(struct collector *collector)
 	if (!rc)
 		return;
 	np_record_note(collector->record,
-		       "the end of the batch script will go unnoticed: %s",
+		       "the end of the batch script will not be noticed: %s",
 		       strerror(-rc));
 	np_notice(collector->conf.store,
-		  "step %u.%u (%s): if the batch script ends first, the record "
-		  "will lack what follows: all %d sockets netprof/%u/* are "
-		  "taken by other steps of the job or by another user: %s",
+		  "step %u.%u (%s): the last part of the record is lost if the "
+		  "batch script ends first, because all %d sockets "
+		  "netprof/%u/* are in use by other steps of the job or by "
+		  "another user: %s",
 		  collector->request.job_id, collector->request.step_id,
 		  collector->request.app, NP_SCRIPT_SLOTS, job_id,
 		  strerror(-rc));
@@ -609,7 +616,7 @@ static void begin_schedule(struct collector *collector)
 			       "no measurement intervals: out of memory");
 }
 
-/* Let the saver select a level, as only it looks into the store. */
+/* Ask the saver to select a level, because only the saver reads the store. */
 static int request_level(struct collector *collector, struct np_err *err)
 {
 	double share = collector->nodes.scope == NP_SCOPE_LEAF ?
@@ -661,7 +668,7 @@ static void select_level(struct collector *collector)
 	}
 }
 
-/* Save for the first time: what cannot be stored is not measured. */
+/* Save the record for the first time. If that fails, nothing is measured. */
 static int save_first(struct collector *collector, struct np_err *err)
 {
 	int rc, attempts = SAVER_ATTEMPTS;
@@ -700,7 +707,7 @@ static int begin(struct collector *collector, struct np_err *err)
 	return rc;
 }
 
-/* Query the neighbours, which change. */
+/* Query the neighbours, with as much memory for the list of jobs as is left. */
 static void query_neighbours(struct collector *collector)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -787,7 +794,7 @@ static bool memory_is_short(struct collector *collector)
 	       np_memory_short(&collector->memory, 0, collector->memory_cause);
 }
 
-/* Measure until the program ends, or memory is short, which it needs more. */
+/* Measure until the program ends, or until the program may need the memory. */
 static void measure_step(struct collector *collector)
 {
 	while (!collector->program_ended && !stop_requested &&
@@ -925,7 +932,7 @@ static void catch_signals(void)
 	signal(SIGCHLD, SIG_DFL); /* srun may be started with it ignored */
 }
 
-/* Do without a step that has ended too early. */
+/* Log that the step ended before it could be measured. */
 static int skip_step(struct collector *collector)
 {
 	char why[96];
@@ -970,7 +977,7 @@ int main(int argc, char **argv)
 		     np_errf(&err, -ENOMEM, "%s", collector.memory_cause) :
 		     begin(&collector, &err);
 	if (rc == -ESRCH && collector.request.het_component >= 0)
-		return 0; /* the step has no part in this component */
+		return 0; /* the step does not run in this component */
 	if (rc) {
 		log_once(&collector, "is not measured", err.text);
 		return 1;

@@ -1,15 +1,15 @@
 /*
- * netprof-mpi PID: reports which MPI library a process has, or one that it
- * started, or that there is none.
+ * netprof-mpi PID: reports which MPI library a process, or one that it started,
+ * has loaded, or that there is none.
  *
  * netprof-agent starts it together with a probe, with the collector as its
  * standard output, and ends it with the probe. Scripts and mpirun start
  * programs later, so it looks again at growing intervals until there is an MPI
  * or the process ends, and reports what has changed.
  *
- * It is in the job's cgroup and the file server of a library or a program may be
- * lost, so netprof-saver reads the files; where there is none, the MPI stays
- * unknown.
+ * netprof-saver reads the files of libraries and programs: their file server
+ * may be lost, and a process of the job that waits for it would keep the job
+ * from ending. Where no netprof-saver runs, the MPI stays unknown.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +39,7 @@ static bool read_reply(int fd, char mpi[NP_MPI_TEXT])
 	       snprintf(mpi, NP_MPI_TEXT, "%s", field[1]) < NP_MPI_TEXT;
 }
 
-/* However long the saver takes: this process is killed when the step ends. */
+/* Waits for the saver without limit: this process ends with the step. */
 static bool identify_by_saver(const char *file, char mpi[NP_MPI_TEXT])
 {
 	int fd = np_saver_send(NP_SAVER_MPI, &file, 1);

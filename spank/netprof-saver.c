@@ -9,20 +9,19 @@
  * every user of the node; on hosts without slurmd, netprof-collector starts one
  * for its own user.
  *
- * This process does not touch the store either. It forks a worker for each
- * request, which does so as the user who asked, and replies when the worker
- * ends. A traced program hands its trace to a worker of its own, which ends
- * after the program has ended (np_trace_ring.h). Meanwhile further requests
- * wait in a queue (np_saver_queue.h), also when the processes that made them
- * have ended.
+ * This process does not touch the store either. For each request it forks a
+ * worker, which runs as the requesting user, and replies when the worker ends.
+ * A traced program hands its trace to a worker of its own, which ends after the
+ * program (np_trace_ring.h). Further requests wait in a queue
+ * (np_saver_queue.h), even after the processes that sent them have ended.
  *
  *	netprof-saver		of root; standard input is a pipe that closes
  *				when slurmd ends
  *	netprof-saver --own	of one user; standard input is the first
  *				connection
  *
- * It ends when slurmd, or the last connection, has ended and nothing waits any
- * more.
+ * It ends when no request is left, after slurmd or (--own) the last connection
+ * has ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -125,8 +124,8 @@ static int read_record(const char *text, struct np_record **record,
 }
 
 /*
- * Return whether a record is to be saved. One of the idle network that was
- * made automatically is only saved if it adds anything.
+ * Return whether a record is to be saved. A record of the idle network that was
+ * made automatically is saved only if it adds anything.
  */
 static bool is_wanted(struct np_store *store, const struct np_record *record)
 {
@@ -219,8 +218,8 @@ static void write_reply(int fd, int rc, const char *why, const char *selection)
 }
 
 /*
- * Do what the fields of a message, text[len], request, as the user who sent it,
- * and write the fields of the reply to fd. Changes text. The request may be
+ * Handle a request, whose fields are text[len], as the user who sent it, and
+ * write the fields of the reply to fd. Modifies text. The request may be
  * hostile.
  */
 static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
@@ -247,7 +246,7 @@ static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
 	free(selection);
 }
 
-/* Take the identity of a client for good. */
+/* Become the user who sent a request, for the rest of the process. */
 static void become(const struct np_saver_client *client)
 {
 	if (setgroups(client->n_groups, client->group) ||
@@ -257,8 +256,8 @@ static void become(const struct np_saver_client *client)
 }
 
 /*
- * Allow large files: the limits of the shell that srun was started in are not
- * meant for the store.
+ * Raise the limit of file sizes. That of the shell in which srun was started is
+ * not meant for the store.
  */
 static void lift_limits(void)
 {
@@ -272,9 +271,9 @@ static void lift_limits(void)
 }
 
 /*
- * Let this process use no more than MPI_BYTES beyond what it has: the tables of
- * a file may be as large as its user wants, and this process is in no job that
- * limits its memory.
+ * Allow this process MPI_BYTES of memory beyond what it has. Users control the
+ * size of the tables in a file, and this process belongs to no job that would
+ * limit its memory.
  */
 #define MPI_BYTES (256ul << 20)
 
@@ -294,8 +293,8 @@ static void limit_memory(void)
 }
 
 /*
- * Be a child that does a request. It holds no connection, however long it may
- * take.
+ * Runs in a child: handle a request. The child keeps no connection open,
+ * because it may take very long.
  */
 static void run_child(const struct np_saver_request *request, bool as_user,
 		      int out)
@@ -329,9 +328,10 @@ static int open_pipe(int fd[2])
 }
 
 /*
- * Start a child that does a request, as its client if as_user, which takes
- * root. It writes the fields of a reply to the pipe whose reading end is *fd,
- * and ends. SIGCHLD is ignored, so nobody waits for it. Returns 0 or -errno.
+ * Start a child that handles a request: as the user who sent it, if as_user is
+ * set, which requires root. The child writes the fields of the reply to a pipe,
+ * whose reading end is *fd. It need not be waited for, because SIGCHLD is
+ * ignored. Returns 0 or -errno.
  */
 static int start_child(const struct np_saver_request *request, bool as_user,
 		       int *fd)
@@ -375,15 +375,15 @@ static void prune_traces(int dir, unsigned keep)
 	if (!n)
 		return;
 	snprintf(line, sizeof(line),
-		 "uid %u: %zu older trace%s removed from the store, as %u are "
-		 "kept of a user (4 times MaxTraces)",
+		 "uid %u: %zu older trace%s removed from the store, which "
+		 "keeps %u per user (4 times MaxTraces)",
 		 (unsigned)geteuid(), n, n == 1 ? "" : "s", USER_KEEPS * keep);
 	np_log_system(line);
 }
 
 /*
- * Find the root directory of a program, as it may have a /tmp of its own. It
- * waits for us, so it is still the process that connected.
+ * Find the root directory of a program, which may have a /tmp of its own. The
+ * program waits for us, so its process id has not been reused.
  */
 static void root_of_peer(int conn, char *root, size_t size)
 {
@@ -413,7 +413,7 @@ static int open_trace(int conn, char *const field[])
 	int dir, fd;
 
 	root_of_peer(conn, root, sizeof(root));
-	/* In the store, slurmctld's group reads what is in the directories. */
+	/* slurmctld's group must be able to read the store's directories. */
 	umask(sub ? 0027 : mask);
 	dir = np_trace_dir_open(root, field[F_DIR], sub);
 	if (dir < 0)
@@ -468,7 +468,7 @@ static void write_trace(int conn, int ring, char *const field[])
 		copy_ring(ring, fd, &done, end);
 }
 
-/* Be a child that writes a trace. It has no other connection. */
+/* Runs in a child: write a trace. The child keeps no other connection open. */
 static void run_writer(const struct np_saver_client *as_user,
 		       char *const field[], int conn, int ring, int out)
 {
@@ -495,14 +495,14 @@ static void run_writer(const struct np_saver_client *as_user,
 /* ---- the saver ---- */
 
 /*
- * Limits on what all users hold, and on what one does, who gets a share
- * (np_array.h) if that is less.
+ * Limits for all users together, and for a single user or client. A user whose
+ * share (np_array.h) is less gets only that.
  */
 #define MAX_CONNECTIONS 2048 /* and traces being written */
 #define MAX_CONNECTIONS_USER 512
 #define MAX_READ_BYTES (64u << 20) /* of requests being read */
 #define MAX_READ_BYTES_USER (16u << 20)
-#define MAX_REPLY_BYTES (16u << 20) /* of replies that clients leave unread */
+#define MAX_REPLY_BYTES (16u << 20) /* of replies that clients have not read */
 #define MAX_REPLY_BYTES_CLIENT (1u << 20)
 /* Descriptors of workers, of sockets, and of pipes that are being opened. */
 #define RESERVED_FDS (NP_SAVER_WORKERS + 32)
@@ -655,7 +655,7 @@ static void connect_client(struct saver *saver, int fd)
 	saver->connection[saver->n_connections++] = connection;
 }
 
-/* Send what the client takes of the replies. */
+/* Send as much of the replies as the client's socket accepts. */
 static void send_out(struct connection *connection)
 {
 	ssize_t put = send(connection->fd, connection->out, connection->out_len,
@@ -670,7 +670,7 @@ static void send_out(struct connection *connection)
 	}
 }
 
-/* Whether a client may leave so many more bytes of replies unread. */
+/* Whether a client may have len more bytes of unread replies. */
 static bool may_reply(const struct saver *saver,
 		      const struct connection *connection, size_t len)
 {
@@ -689,7 +689,7 @@ static bool may_reply(const struct saver *saver,
 	       np_share_allows(MAX_REPLY_BYTES - all, own, len);
 }
 
-/* Send a reply. A client whose user leaves too much unread is disconnected. */
+/* Send a reply. A client is disconnected if its user has too much unread. */
 static void send_reply(const struct saver *saver, struct connection *connection,
 		       uint32_t seq, const char *fields, size_t len)
 {
@@ -719,7 +719,7 @@ static void refuse(const struct saver *saver, struct connection *connection,
 	int len = snprintf(
 		fields, sizeof(fields), "%d%c%s%c", rc, 0,
 		rc == -EBUSY ?
-			"too much waits for the store, which does not answer" :
+			"too many requests wait: the store does not answer" :
 			strerror(-rc),
 		0);
 
@@ -847,7 +847,7 @@ static char *room_for_request(const struct saver *saver,
 	return connection->text ? connection->text + connection->n_read : NULL;
 }
 
-/* Do as recv(2), and keep a descriptor that came along. */
+/* As recv(2), but also keep a descriptor that was passed with the data. */
 static ssize_t receive(struct connection *connection, void *to, size_t left)
 {
 	union {
@@ -872,7 +872,7 @@ static ssize_t receive(struct connection *connection, void *to, size_t left)
 	return got;
 }
 
-/* Read at most one request, so that no client takes all the time. */
+/* Read at most one request, so that one client cannot delay the others. */
 static void read_request(struct saver *saver, struct connection *connection)
 {
 	size_t left;
@@ -934,7 +934,7 @@ static void start_work(struct saver *saver, struct np_saver_request *request)
 		end_request(saver, request, NULL, 0, rc);
 		return;
 	}
-	while (worker->request) /* there are as many as the queue hands out */
+	while (worker->request) /* one is unused: see np_saver_queue_next() */
 		worker++;
 	*worker = (struct worker){ .request = request,
 				   .fd = fd,
@@ -993,8 +993,8 @@ static void report_slow(struct saver *saver)
 /* ---- the program ---- */
 
 /*
- * Accept a connection. Without a free descriptor it stays in the backlog.
- * Returns whether there was one.
+ * Accept a connection, or leave it in the backlog if no descriptor is free.
+ * Returns whether one was accepted.
  */
 static bool accept_client(struct saver *saver)
 {
@@ -1010,9 +1010,9 @@ static bool accept_client(struct saver *saver)
 }
 
 /*
- * Do not listen any more, because nothing is left to do. Connections that are
- * in the backlog by now are accepted. Later ones are refused, so that their
- * clients start another saver.
+ * Stop listening, because nothing is left to do. Connections in the backlog are
+ * still accepted. Later ones are refused, so that their clients start another
+ * saver.
  */
 static void stop_listening(struct saver *saver)
 {
@@ -1025,7 +1025,7 @@ static void stop_listening(struct saver *saver)
 	saver->listen = -1;
 }
 
-/* Do not listen any more: slurmd has ended, and another saver listens. */
+/* Stop listening: slurmd has ended, and another saver listens. */
 static void retire(struct saver *saver)
 {
 	if (saver->listen >= 0)
@@ -1089,8 +1089,8 @@ static void poll_all(struct saver *saver)
 }
 
 /*
- * Open the sockets. When slurmd restarts, the old and the new saver overlap:
- * there are names for both.
+ * Open the sockets. When slurmd restarts, the old saver and the new one
+ * overlap, so there are names for both.
  */
 static void open_sockets(struct saver *saver)
 {
@@ -1144,8 +1144,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for a worker that cannot
-				   * end */
+	signal(SIGCHLD, SIG_IGN); /* a worker may hang: do not wait for it */
 	saver.max_connections = find_max_connections();
 	open_sockets(&saver);
 	while (is_needed(&saver)) {

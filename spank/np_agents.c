@@ -1,7 +1,7 @@
 /*
- * The agents of a step, from the bottom up: one connection, the registry of all
- * agents, the steps that start those of a load level, the choice of pairs, and
- * last what the collector does with all of these.
+ * The agents of a step. The sections, from the bottom up: one connection; the
+ * registry of agents; the helper steps of a load level; the selection of pairs;
+ * and what the collector does with all of these.
  */
 #include "np_agents.h"
 
@@ -226,8 +226,8 @@ size_t np_registry_poll(const struct np_registry *registry, struct pollfd out[])
 		if (registry->pending[i].peer.fd >= 0)
 			out[n++] = to_poll(&registry->pending[i].peer);
 	/*
-	 * Connections that cannot be accepted must not wake the caller all the
-	 * time.
+	 * While connections cannot be accepted, poll(2) must not report them:
+	 * it would return at once each time.
 	 */
 	out[0] = (struct pollfd){
 		.fd = registry->pause_until_sec ? -1 : registry->fd,
@@ -280,8 +280,8 @@ static void free_group(struct np_registry *registry, size_t i)
 }
 
 /*
- * Levels start again and again. Once all agents of a group of theirs have
- * gone, their slots are free.
+ * Free the slots of all groups whose agents have gone, but only those of a load
+ * level: levels are started again and again.
  */
 static void free_slots(struct np_registry *registry)
 {
@@ -338,8 +338,8 @@ static void record_short_memory(struct slot *slot, const char *why)
 }
 
 /*
- * The handshake is "COOKIE KIND NODE NAME", and why the agent leaves at once,
- * if it does.
+ * The handshake is "COOKIE KIND NODE NAME", followed by the reason if the agent
+ * leaves at once.
  */
 static void on_handshake(char *line, void *arg)
 {
@@ -371,8 +371,8 @@ static void refuse(struct np_registry *registry, struct connection *connection)
 }
 
 /*
- * Read from a connection. Its entry is free as soon as it has sent a line,
- * whether that is a handshake or not.
+ * Read from a connection that has not authenticated. Its first line frees its
+ * entry, whether that is a valid handshake or not.
  */
 static void read_pending(struct np_registry *registry,
 			 struct connection *connection)
@@ -416,8 +416,9 @@ static bool is_flooded(struct np_registry *registry, double now_sec)
 }
 
 /*
- * An agent sends the cookie as soon as it is connected, so it is accepted at
- * once, however many silent connections there are.
+ * Accept connections, and read from each at once. An agent sends the cookie as
+ * soon as it is connected, so it authenticates at once, however many silent
+ * connections there are.
  */
 static void accept_all(struct np_registry *registry, double now_sec)
 {
@@ -830,20 +831,22 @@ size_t np_select_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
 /* ---- what the collector does with agents ---- */
 
 /*
- * Longest wait for one more agent once two are there, and more for each node:
- * tasks start one by one, and so do the steps of the level.
+ * Longest wait for one more agent once two have connected, and an addition for
+ * each node: tasks start one by one, and so do the steps of the level.
  */
 #define GATHER_SEC 0.5
 #define GATHER_PER_NODE_SEC 0.02
 #define LEVEL_START_SEC 3.0
 #define LEVEL_PER_NODE_SEC 0.05
 /*
- * More time between two ticks counts as this, because the machine was suspended,
- * or busy: the agents that are waited for could not run either.
+ * A longer time between two ticks counts as this much. The machine was
+ * suspended or busy, so the agents could not run either.
  */
 #define GATHER_TICK_SEC 0.2
 #define NO_AGENT_SEC 30.0 /* longest wait for the first agents */
-/* The end of the step is noticed up to this much after that of its probes. */
+/*
+ * The end of a step may become known this much later than that of its probes.
+ */
 #define LOST_SEC 3.0
 
 int np_agents_init(struct np_agents *agents)
@@ -905,9 +908,9 @@ static size_t list_waiting(const struct np_agents *agents,
 }
 
 /*
- * Write the settings of the network as words before a program, each followed by
- * a space. Where the agents have rails, the adapter of the rail takes the
- * place of NetDevices, and of a device in Transport.
+ * Write the network settings as words that precede a program, each followed by
+ * a space. Where the agents have rails, the adapter of the rail replaces
+ * NetDevices, and a device in Transport.
  */
 static void write_network(const struct np_agents *agents, bool rails,
 			  char *text, size_t size)
@@ -933,9 +936,8 @@ static void write_network(const struct np_agents *agents, bool rails,
 }
 
 /*
- * Dispatch agents to run a program with its arguments, perhaps with variables
- * before it. The settings of the network, which all our processes get, are
- * added.
+ * Dispatch agents to run a program with its arguments, which may be preceded by
+ * variables. The network settings of all our processes are added.
  */
 __attribute__((format(printf, 5, 6))) static int
 dispatch(struct np_agents *agents, const size_t agent[], size_t n, bool rails,
@@ -985,9 +987,9 @@ static size_t turn_of(const struct np_agents *agents, const size_t agent[],
 }
 
 /*
- * Find the rail of agent[at], where agent[] are all that wait: agents of a node
- * take its rails in turn. Returns false if the node has more agents than
- * rails, or is not of the step.
+ * Find the rail of agent[at]. agent[] lists all waiting agents; those of one
+ * node take its rails in turn. Returns false if the node has more agents than
+ * rails, or is not in the step.
  */
 static bool find_rail(const struct np_agents *agents, const size_t agent[],
 		      size_t at, struct np_rail *out)
@@ -1109,8 +1111,8 @@ static void record_mpi(struct np_agents *agents)
 }
 
 /*
- * Return whether to begin with the n agents that are there: all of n_expected,
- * or two and more if none has come for longest_sec.
+ * Return whether to begin with the n agents that have connected: all n_expected
+ * ones, or at least two if no other has connected for longest_sec.
  */
 static bool have_gathered(struct np_gathering *gathering, size_t n,
 			  size_t n_expected, double longest_sec, double now_sec)
@@ -1305,8 +1307,8 @@ static void dispatch_level(struct np_agents *agents, const size_t agent[],
 }
 
 /*
- * Run the next level for an interval on all nodes, as soon as all agents are
- * there again. Its processes end by themselves.
+ * Run the next level for an interval on all nodes, once all agents have
+ * connected again. Its processes end by themselves.
  */
 static void dispatch_interval(struct np_agents *agents)
 {
@@ -1382,8 +1384,8 @@ enum np_agents_left np_agents_left(struct np_agents *agents)
 }
 
 /*
- * Find out why the agents of a kind ended: the last line that was no report
- * says it. Returns false if there is none.
+ * Find out why the agents of a kind ended, from the last line that was not a
+ * report. Returns false if there is none.
  */
 static bool find_cause(const struct np_agents *agents, enum np_agent_kind kind,
 		       char *buf, size_t len)
@@ -1449,8 +1451,8 @@ static bool probes_are_lost(struct np_agents *agents, char *cause, size_t len)
 			here, agents->expected, agents->rendezvous.port);
 	else
 		snprintf(cause, len,
-			 "of %zu nodes that may measure no two share a leaf "
-			 "switch (ProbeNodes=%u)",
+			 "no two of the %zu nodes that may measure share a "
+			 "leaf switch (ProbeNodes=%u)",
 			 here, agents->reports.conf->probe_nodes);
 	return true;
 }
@@ -1520,8 +1522,8 @@ void np_agents_end(struct np_agents *agents, int sig)
 }
 
 /*
- * Start an agent on this host: mpirun runs ranks here, but no task of the step
- * does it.
+ * Start an agent on this host. mpirun runs ranks here, but the step has no task
+ * here that would start one.
  */
 static void start_agent_here(struct np_agents *agents)
 {

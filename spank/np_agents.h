@@ -54,10 +54,10 @@ struct np_level_steps {
 
 /* ---- what the collector does with agents ---- */
 
-/* Agents that are waited for. */
+/* Waiting for agents to connect. */
 struct np_gathering {
-	size_t n;	   /* that are there */
-	double waited_sec; /* since the last of them came */
+	size_t n;	   /* agents that have connected */
+	double waited_sec; /* since the last one connected */
 	double tick_sec;   /* CLOCK_MONOTONIC, when waited_sec was updated */
 };
 
@@ -72,7 +72,7 @@ struct np_agents {
 	struct np_level_steps level_steps;
 	const char *next_level; /* to start for an interval; NULL: none */
 	double level_run_sec;	/* how long it is to run */
-	size_t expected;	/* agents that are to connect for probes */
+	size_t expected;	/* number of agents expected for probes */
 	bool probes_dispatched, level_dispatched;
 	struct np_gathering probes, level;
 	/* Times of CLOCK_MONOTONIC; NaN: not yet. */
@@ -90,8 +90,9 @@ struct np_agents {
 int np_agents_init(struct np_agents *agents);
 
 /*
- * Once *nodes is known: start an agent on this host, if mpirun runs ranks here,
- * and the steps of the level, if there is one. Returns 0 or -errno with err.
+ * Call this once *nodes is known. Starts an agent on this host, if mpirun runs
+ * ranks here, and the steps of the level, if there is one. Returns 0 or -errno
+ * with err.
  */
 int np_agents_begin(struct np_agents *agents, struct np_err *err);
 
@@ -99,9 +100,9 @@ int np_agents_begin(struct np_agents *agents, struct np_err *err);
 void np_agents_serve(struct np_agents *agents, double now_sec);
 
 /*
- * Do what is due, such as dispatching agents. Returns true, with cause, when
- * it finds that the probes or the level (*what) will report no more although
- * the step goes on; once for each.
+ * Do what is due, such as dispatching agents. Returns true, with *what and
+ * cause set, if the probes or the level will not report any more although the
+ * step goes on; at most once for each.
  */
 bool np_agents_tick(struct np_agents *agents, double now_sec, const char **what,
 		    char *cause, size_t len);
@@ -113,7 +114,7 @@ bool np_agents_tick(struct np_agents *agents, double now_sec, const char **what,
  */
 bool np_agents_are_complete(const struct np_agents *agents);
 
-/* Return what still runs; probes count more than the level. */
+/* Return what still runs: the probes if any of them does, else the level. */
 enum np_agents_left { NP_LEFT_NONE, NP_LEFT_LEVEL, NP_LEFT_PROBES };
 enum np_agents_left np_agents_left(struct np_agents *agents);
 

@@ -1,8 +1,8 @@
 /*
- * What slurmctld says about a step. First the pieces: host lists, the leaf
- * switches of nodes, and the layout of tasks. Then the RPCs about the step,
- * and what follows from them: which nodes are measured, where the load level
- * runs, and at the end the neighbours.
+ * What slurmctld reports about a step. The sections: host lists, leaf switches
+ * and task layouts; the RPCs about the step; the decisions that follow from
+ * them, which are the nodes to measure and those of the load level; and the
+ * neighbours.
  */
 #include "np_alloc_query.h"
 
@@ -88,7 +88,7 @@ struct np_leaf_index {
 	struct np_topo rails;		   /* of the site's file */
 	struct np_index nodes;		   /* by name */
 	struct leaf_of_node *first_leaf;   /* of each node */
-	size_t room;			   /* for so many nodes */
+	size_t room;			   /* capacity of first_leaf[] */
 	struct leaf_of_node *further_leaf; /* of nodes on several rails */
 	size_t n_further;
 	char *devices; /* holds the words below */
@@ -197,7 +197,7 @@ static char *job_topology(uint32_t job_id)
 	return name;
 }
 
-/* Be the child: write the text of a topology. */
+/* Runs in a child: execute scontrol to print a topology. */
 static void exec_scontrol(const char *srun, const char *name, int out)
 {
 	const int keep[] = { -1, out, -1 };
@@ -250,7 +250,7 @@ static int load_text(const char *srun, const char *name, char **text,
 {
 	topo_info_response_msg_t *msg = NULL;
 
-	/* If set, which users may do, Slurm cuts the lines at this length. */
+	/* Users may set this; Slurm then cuts the lines at that length. */
 	unsetenv("SLURM_TOPO_LEN");
 	errno = ELIBACC;
 	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg, name)) {
@@ -351,7 +351,7 @@ size_t np_leaf_index_rails(const struct np_leaf_index *index, const char *node,
 	}
 	if (n < 2 || out[0].name)
 		return n ? n : 1;
-	/* Without the devices a node counts for its first leaf switch. */
+	/* Without a device for each, only the first leaf switch counts. */
 	if (n != index->n_devices)
 		return 1;
 	for (size_t i = 0; i < n; i++)
@@ -403,7 +403,7 @@ static int load_leaf_index(const struct np_launch_request *request,
 #define MAX_TEXT 4000 /* longest text of a layout, bytes; longer ones are cut */
 
 /*
- * Write the numbers of tasks, of which equal ones in a row are combined as in
+ * Write the numbers of tasks. Consecutive equal ones are combined, as in
  * SLURM_TASKS_PER_NODE. Returns 0 or -ENOMEM.
  */
 static int print_tasks(const uint16_t *tasks, uint32_t n, char **out)
@@ -517,8 +517,9 @@ static int load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
 }
 
 /*
- * One job of an array has the id of the array, and for that slurmctld reports
- * the steps of all of them. Return whether a step is of another one.
+ * Return whether a step belongs to another task of the job's array. One task of
+ * an array has the id of the array as its job id, for which slurmctld reports
+ * the steps of all tasks.
  */
 static bool is_of_other_task(const job_step_info_t *step, uint32_t job_id)
 {
@@ -534,9 +535,9 @@ static bool is_program(const job_step_info_t *step)
 }
 
 /*
- * Add the nodes of a step; and to busy, which may be NULL, those on which other
- * steps of the job run, except our own and the batch script. -ESRCH: there is
- * no such step.
+ * Add the nodes of a step to *step, and to *busy, unless busy is NULL, those of
+ * the other steps of the job, except our own and the batch script. Returns
+ * -ESRCH if there is no such step.
  */
 static int load_step_nodes(uint32_t job_id, uint32_t step_id,
 			   struct np_hosts *step, struct np_hosts *busy,
@@ -739,8 +740,8 @@ static size_t count_level(const struct node *node, size_t n)
 }
 
 /*
- * Place the level on the step's nodes of a leaf, or on its idle nodes, by
- * scope. Returns how many it takes.
+ * Place the level on one leaf: on idle nodes with NP_SCOPE_LEAF, otherwise on
+ * the nodes of the step. Returns the number of nodes.
  */
 static size_t place_on_leaf(struct node *node, size_t n, enum np_scope scope)
 {
@@ -789,7 +790,7 @@ static void thin_leaf(struct node *node, size_t n, size_t keep, size_t n_pairs,
 	}
 }
 
-/* Let the level take at most `most` nodes. */
+/* Reduce the level to at most `most` nodes. */
 static void thin_level(struct nodes *all, size_t most)
 {
 	size_t n_pairs = 0, seen = 0;
@@ -837,9 +838,9 @@ out:
 }
 
 /*
- * Add the leaves of one rail to the record. number: that of the rail on each
- * node, from 0 on, in ascending order from call to call. The nodes are sorted
- * anew for each rail but the first; those that have fewer rails are dropped.
+ * Add the leaves of one rail to the record. number is the index of the rail on
+ * each node, and counts up from 0 from call to call. For all rails but the
+ * first, the nodes are sorted again, and nodes with fewer rails are dropped.
  */
 static int record_rail(const struct np_step_nodes *nodes, struct nodes *all,
 		       size_t number, struct np_record *record)
@@ -1181,8 +1182,8 @@ void np_neighbours_free(struct np_neighbours *neighbours)
 }
 
 /*
- * Return how many seconds the run so far, until a date, has in common with what
- * runs from start to end; end 0: it still runs.
+ * Return for how long this run, up to the date `until`, overlaps with a job
+ * that runs from start to end, in seconds; end 0: it is still running.
  */
 static double overlap_sec(const struct np_record *record, double until,
 			  time_t start, time_t end)
@@ -1195,11 +1196,11 @@ static double overlap_sec(const struct np_record *record, double until,
 /*
  * ---- the list of all jobs ----
  *
- * Slurm can only report all jobs at once, with whatever texts their users wrote
- * into them. A child that may use a limited amount of memory asks for them, as
- * otherwise the memory of the step's own job might not suffice, and sends what
- * is needed of each job: a line of text. Slurm's library ends a process that
- * gets no memory.
+ * Slurm can only report all jobs at once, with all texts that their users wrote
+ * into them, and the step's job may not have enough memory left for that.
+ * Therefore a child with limited memory requests the list, and sends one line
+ * of text for each job. It must be a child, because Slurm's library ends a
+ * process that runs out of memory.
  */
 
 /* What is needed of a job that is not pending. */
@@ -1210,7 +1211,7 @@ struct known_job {
 	const char *nodes;	       /* hostlist expression */
 };
 
-/* Let this process use so many more bytes, and leave no core file. */
+/* Allow this process so many more bytes of memory, and no core file. */
 static void limit_memory(double bytes)
 {
 	const struct rlimit none = { 0, 0 };
@@ -1242,7 +1243,7 @@ static void print_job(const slurm_job_info_t *job, FILE *out)
 		(long long)job->suspend_time, job->nodes);
 }
 
-/* Be the child: write a line for each job, and "end"; or "error TEXT". */
+/* Runs in a child: write a line per job, and "end"; or "error TEXT". */
 static void send_jobs(int fd, np_load_jobs_f *load, double most_bytes)
 {
 	const int keep[] = { -1, -1, -1, fd };

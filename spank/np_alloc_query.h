@@ -91,8 +91,9 @@ size_t np_leaf_index_rails(const struct np_leaf_index *index, const char *node,
 /* ---- the layout of a step's tasks ---- */
 
 /*
- * Two runs of one command on as many nodes with as many tasks are two workloads
- * if one has 4, 2, 1 and 1 tasks on its nodes and the other 2 on each.
+ * How the tasks of a step are distributed over its nodes. Runs of one command
+ * with equal numbers of nodes and tasks are different workloads if, for
+ * example, one has 4, 2, 1 and 1 tasks on its nodes and the other 2 on each.
  */
 struct np_layout {
 	char *tasks_per_node; /* "4,2,1(x2)", malloc'ed */
@@ -186,10 +187,9 @@ int np_neighbours_query(const struct np_leaf_index *leaves,
 			struct np_record *record, struct np_err *err);
 
 /*
- * How long to wait until the next query, in seconds, if the step has run for
- * run_sec, and the last query took took_sec: more and more, so that a run makes
- * few queries, and much longer than slurmctld needs for one, as the steps of
- * many jobs may make queries.
+ * Seconds until the next query, if the step has run for run_sec and the last
+ * query took took_sec. The pause grows with both: a long run then makes few
+ * queries, and the steps of many jobs do not keep slurmctld busy.
  */
 double np_neighbours_pause_sec(double run_sec, double took_sec);
 

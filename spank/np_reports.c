@@ -584,8 +584,8 @@ double np_traffic_rate(const struct np_traffic *traffic, double from_sec,
 /* ---- counters of the network devices ---- */
 
 /*
- * Windows of latencies: those of somewhat more than 2 s, of one measuring probe
- * on each node, which has up to 4 of them in a second.
+ * Windows of latencies that are kept: those of a little more than 2 s, from one
+ * measuring probe per node, which reports up to 4 per second.
  */
 #define MAX_UNJUDGED (10 * NP_RENDEZVOUS_MAX_NODES)
 
@@ -612,7 +612,7 @@ struct np_counters {
 	struct np_traffic traffic; /* bytes, without those of the probes */
 	struct unjudged_window unjudged[MAX_UNJUDGED];
 	size_t n_windows; /* received so far; the last ones are in unjudged[] */
-	size_t n_judged;  /* the first so many are judged, or were replaced */
+	size_t n_judged;  /* of these, judged or replaced: the first ones */
 	struct np_record *quiet; /* has only leaf switches, with latencies of
 				  * quiet moments */
 };

@@ -16,9 +16,9 @@
 #define LOCK_NAME ".calibrate.lock" /* hidden: no run has such a name */
 
 /*
- * Lock the choice for an application. Returns a descriptor, or -1. Without
- * the lock two runs may choose the same level, which does no harm, so file
- * systems that cannot lock, and a holder that hangs, are ignored.
+ * Lock the selection for an application. Returns a descriptor, or -1. If the
+ * file system cannot lock, or the holder of the lock hangs, the selection is
+ * made without it: two runs may then select the same level, which does no harm.
  */
 static int lock_app(struct np_store *store, const char *app)
 {
@@ -163,7 +163,7 @@ static int select_for_run(struct np_store *store,
 			   NULL, &runs, err);
 	if (rc && rc != -ENOENT)
 		return rc;
-	/* At this scope, or else at any. */
+	/* The calibration at this scope, or else at any scope. */
 	if (!np_fabric_store_load(store, record->cluster, scope, &calibration,
 				  NULL) ||
 	    !np_fabric_store_load(store, record->cluster, NULL, &calibration,

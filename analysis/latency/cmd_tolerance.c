@@ -1,6 +1,6 @@
 /*
  * netprof tolerance: how much latency a program tolerates; and netprof-analysis
- * curve, which says the same to netprof.
+ * curve, which computes the same for the program netprof.
  */
 #include <errno.h>
 #include <math.h>

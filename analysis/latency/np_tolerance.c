@@ -2,8 +2,8 @@
  * Three stages: the events of a graph and what each waits for; the compact
  * graph of those that can lie on a longest path; and passes over that, which
  * give the length of the longest path at a value of the parameter. A search
- * needs many passes, so what can be done once is done before the first: that
- * is what the compact graph is for.
+ * needs many passes. The compact graph makes them fast: what can be done once
+ * is done when it is made.
  */
 #include "np_tolerance.h"
 
@@ -84,10 +84,7 @@ struct np_events {
 
 #define OTHER_NEEDS 3 /* most events that one waits for, but dependencies */
 
-/*
- * Cost of paying a parameter several times: in terms of x if it is the
- * variable.
- */
+/* Cost of `times` times a parameter: in terms of x if it is the variable. */
 static struct np_cost pay(const struct np_events *e, enum np_loggps_param p,
 			  uint64_t times)
 {
@@ -2137,8 +2134,9 @@ struct contract {
 	struct np_chain *chain;
 	struct np_compact *c; /* current link */
 	/*
-	 * By node: the bits above; behind `usual`, in the same memory. A byte would do, but after a store to one
-	 * compilers read all pointers again, because it may change any object.
+	 * By node: the bits above, stored behind `usual` in the same memory. A
+	 * byte would suffice, but after each store to a byte compilers read all
+	 * pointers again, because it may change any object.
 	 */
 	uint16_t *state;
 	/*
@@ -2404,9 +2402,10 @@ static inline int add_placed(struct contract *k, struct frame *f)
 }
 
 /*
- * Lets a node wait for another one that has no place yet, and is tried again
- * when it has. Until then the places of both have room for the list: `from` is
- * the first node that waits for this one, b the next that waits for the same.
+ * Lets a node wait for another one that has no place yet; the node is tried
+ * again once that has one. Until then the places of both have room for the
+ * list: `from` is the first node that waits for this one, b the next that waits
+ * for the same.
  */
 static int wait_for(struct contract *k, uint32_t node, uint32_t on)
 {

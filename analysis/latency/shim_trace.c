@@ -100,11 +100,11 @@ static uint64_t max_bytes(int size)
 }
 
 /*
- * This process writes the file itself, as no saver runs here. Not in a job: a
- * process that waits for a lost file server could not be killed, and Slurm
- * would drain the node. In a container root's saver cannot be distinguished from
- * that of another user, who must not get the trace, so there the process writes,
- * too.
+ * This process writes the file itself, because no saver runs here. It does not
+ * do so in a job: a process that waits for a lost file server cannot be killed,
+ * and Slurm would drain the node. In a container it does, because there root's
+ * saver cannot be distinguished from that of another user, who must not get the
+ * trace.
  */
 static int open_file(const char *dir, const struct np_trace_header *h)
 {

@@ -57,7 +57,7 @@ static size_t largest(const struct np_transfers_conf *c, size_t *bytes)
 }
 
 /*
- * An empty trial follows the last one, so that nobody leaves before all have
+ * An empty trial follows the last one, so that no process ends before all have
  * finished.
  */
 static bool is_last(const struct transfers *r)

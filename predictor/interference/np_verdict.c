@@ -45,7 +45,7 @@ double np_verdict_traffic_share(const struct np_verdict_capacity *capacity,
 			       2 * leaf_nodes * one_way / capacity->leaf);
 }
 
-/* Of the probes that one cause does not delay, the share that is delayed. */
+/* The share that is delayed among the probes that one cause does not delay. */
 static double beyond(double share, double share_of_cause)
 {
 	return fmax(0, (share - share_of_cause) / (1 - share_of_cause));

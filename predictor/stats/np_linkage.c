@@ -29,9 +29,9 @@ struct tree {
 };
 
 /*
- * The longest distance that counts: what is more than twice as long as three
- * quarters of all was disturbed, and says no more than that it is long. d has
- * space for n * n numbers.
+ * The limit for distances: twice the third quartile of all. A longer one was
+ * disturbed, and shows only that the distance is long. d has space for n * n
+ * numbers.
  */
 static double find_limit(const double *dist, size_t n, double *d)
 {
@@ -359,10 +359,10 @@ static double mean_within(const struct grouping *grouping, size_t i)
 }
 
 /*
- * Half of what a thing alone is far from all others is taken for its slowness,
- * so that it looks as near to one group as to any: find the things that are
- * further from their group than all others are, by a gap, and separate them.
- * They are fewer than half of all.
+ * Separate the things that are further from their group than all others are
+ * from theirs, by a gap; they are fewer than half of all. Half of the distance
+ * of a thing that is far from all others was taken for slowness, so that it
+ * seems equally near to all groups.
  */
 static void separate_far(struct grouping *grouping)
 {
@@ -387,8 +387,8 @@ static void separate_far(struct grouping *grouping)
 }
 
 /*
- * How slow each thing is, given the groups: better than by its nearest
- * neighbour, which may be near by chance.
+ * Estimate how slow each thing is from the groups. This is better than from its
+ * nearest neighbour, which may be near by chance.
  */
 static void adjust(struct grouping *grouping)
 {
@@ -448,8 +448,8 @@ static void adjust_and_improve(struct grouping *grouping, bool one)
 }
 
 /*
- * Improve the grouping, and compare it with one group of all, each with its own
- * idea of how slow things are.
+ * Improve the grouping, and compare it with a single group of all things, each
+ * with its own estimate of how slow the things are.
  */
 static void find_groups(struct grouping *grouping, const double *near)
 {

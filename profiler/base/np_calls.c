@@ -22,8 +22,8 @@ volatile uint64_t *np_calls_new(void)
 	if (fd < 0)
 		return NULL;
 	/*
-	 * Nobody who opens the page can shrink it, which would make the next
-	 * call end in SIGBUS.
+	 * Keep other processes that open the page from shrinking it, which
+	 * would make the next call end in SIGBUS.
 	 */
 	if (!ftruncate(fd, sizeof(uint64_t)) &&
 	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))

@@ -19,9 +19,7 @@
  */
 volatile uint64_t *np_calls_new(void);
 
-/*
- * After fork(2) the child must let go of the page, which counts for its parent.
- */
+/* Call this in a child after fork(2): the page counts its parent's calls. */
 void np_calls_forget(volatile uint64_t *calls);
 
 /*

@@ -289,8 +289,8 @@ static bool has_mpi_symbol(Elf *elf, Elf_Scn *s)
 }
 
 /*
- * Can the libraries that a program has mapped show all that it uses? Not if it
- * is linked statically, as a whole or to its MPI.
+ * Whether the mapped libraries of a program show which MPI it uses. They do not
+ * if the program is linked statically, entirely or with its MPI.
  */
 static bool is_shown_by_libraries(Elf *elf)
 {
@@ -352,7 +352,7 @@ static bool look_at_file(struct look *l, pid_t pid, const char *file)
 		l->uncertain = true;
 	if (!may_be_mpi(basename(file)))
 		return false;
-	l->uncertain = true; /* unless it says its version */
+	l->uncertain = true; /* unless its version is found */
 	snprintf(path, sizeof(path), "/proc/%ld/root%s", (long)pid, file);
 	return l->identify(path, l->version);
 }

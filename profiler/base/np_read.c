@@ -106,8 +106,8 @@ static bool is_dead(int pipe_fd)
 }
 
 /*
- * Opening a FIFO waits until somebody writes to it. With one that was forgotten
- * that never happens, so it is opened without waiting, and rejected.
+ * Without O_NONBLOCK, opening a FIFO blocks until it has a writer, which may
+ * never happen. A FIFO without a writer is rejected instead.
  */
 int np_read_stream(const char *path, struct np_err *err)
 {

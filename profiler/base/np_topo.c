@@ -158,10 +158,10 @@ static int take_key(const struct np_slurm_line *line,
 }
 
 /*
- * No node has a quote or semicolon in its name: they are misplaced, and would
- * hide the nodes behind. Braces are of functions such as feature{ib}, since
- * 24.11, whose nodes only slurmctld knows. *suffix: a name has text after its
- * last bracket.
+ * Check a list of nodes. Names of nodes contain no quotes or semicolons: these
+ * are mistakes, and would hide the nodes after them. Braces belong to functions
+ * such as feature{ib} (since 24.11), whose nodes only slurmctld knows. *suffix
+ * is set if a name has text after its last bracket.
  */
 static int check_list(const struct np_slurm_line *line, const char *list,
 		      bool *suffix, struct np_err *err)

@@ -761,11 +761,13 @@ const char *np_acct_command(const struct np_acct *h,
 
 	np_acct_text(&h->text, j->line, text, sizeof(text));
 	buf[0] = '\0';
-	/* The first word is sbatch; from the name of the script on all counts. */
+	/*
+	 * The first word is sbatch. All words from the script's name on count.
+	 */
 	for (word = strtok_r(text, " ", &rest); word && used < len;
 	     word = strtok_r(NULL, " ", &rest)) {
 		if (value) {
-			value = false; /* idle if its option is */
+			value = false; /* left out if its option is */
 		} else if (used && options && word[0] == '-' && word[1]) {
 			idle = is_idle_option(word, &value);
 		} else {

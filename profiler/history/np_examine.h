@@ -31,8 +31,8 @@ struct np_examine_node {
 };
 
 /*
- * What a run's own probes say: the share of them that was delayed, beyond those
- * that are in undisturbed runs of the same program: 0 nothing unusual, 1 all.
+ * Share of a run's own probes that was delayed, beyond the share in undisturbed
+ * runs of the same program: 0 if nothing is unusual, 1 if all were delayed.
  */
 #define NP_EXAMINE_WINDOWS 48
 #define NP_EXAMINE_DELAYED 0.1 /* less is as usual */
@@ -98,8 +98,9 @@ int np_examine(const struct np_examine_run *run, size_t n_runs,
 	       struct np_examine_result *out, struct np_err *err);
 
 /*
- * Is this signal also compared on the nodes of other jobs: do they use what the
- * run may need as well, file systems and links? No cause is judged by that.
+ * Whether a signal is also compared on the nodes of other jobs, because it
+ * shows their use of what the run may need as well, such as file systems and
+ * links. No cause is judged by that.
  */
 bool np_examine_is_near(enum np_signal s);
 

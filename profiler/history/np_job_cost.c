@@ -29,9 +29,10 @@ struct class_key {
 };
 
 /*
- * What pairs cost on a leaf switch. below, above: widths of the interval on both
- * sides. Costs of one class depend on each other, so their widths are added; those
- * of different classes do not, so the squares are.
+ * What pairs cost on a leaf switch; below and above are the widths of the
+ * interval on both sides. Within a class the costs depend on each other, so the
+ * widths are added up. Between classes they are independent, so the squares
+ * are.
  */
 struct leaf {
 	double hours, below, above; /* widths: of the present class */
@@ -46,9 +47,9 @@ struct class {
 };
 /* clang-format on */
 
-/* A pair whose cost is sure, if it is no chance that its runs took longer. */
+/* A pair with a certain cost, unless its runs took longer by chance. */
 struct candidate {
-	double p; /* of that chance; the first, as np_order_double() expects */
+	double p; /* probability of that; the first, for np_order_double() */
 	size_t class; /* index of the class of the slowed runs */
 	uint32_t app; /* the other application */
 	struct np_job_cost_pair pair;
@@ -372,8 +373,9 @@ static void set_exposures(const struct work *w, const struct class *c,
 }
 
 /*
- * Is a cost far above 0? By the lower half of the interval: the upper one is wide if
- * the application was never alone, and the whole is empty if few samples are above 0.
+ * Whether a cost is clearly above 0. Only the lower half of the interval
+ * counts: the upper half is wide if the application was never alone, and the
+ * whole interval is empty if few samples are above 0.
  */
 static bool is_sure(const struct np_blame_range *r)
 {
@@ -383,11 +385,12 @@ static bool is_sure(const struct np_blame_range *r)
 }
 
 /*
- * How likely is it by chance that the runs near one application took as much longer
- * than the others of their class? The fit assumes that the scatter of all runs is
- * alike. If some are slow for reasons of their own, four of them are near some
- * application sooner or later. What other applications cost for sure is subtracted
- * first. A run counts as near if its exposure is more than half of the largest.
+ * Test whether the runs near one application took longer than the others of
+ * their class by chance; *p is the probability. The fit assumes that all runs
+ * scatter alike. If some runs are slow for reasons of their own, four of them
+ * will be near the same application sooner or later. The certain costs of other
+ * applications are subtracted first. A run counts as near if its exposure is
+ * more than half of the largest.
  */
 static int test_chance(const double *sec, const double *x, size_t n, size_t k,
 		       size_t i, const struct np_blame_range *cost,

@@ -549,7 +549,7 @@ double np_nics_read(struct np_nics *nics, struct np_nic_counts out[])
 		read_nic(nics, nic, &out[i]);
 		now_sec = np_mono_sec();
 		slow = now_sec > from_sec + NP_NICS_SLOW_SEC;
-		/* Once may be because the processors are busy. */
+		/* A single slow reading may be due to busy processors. */
 		nic->given_up = slow && nic->slow;
 		nic->slow = slow;
 		from_sec = now_sec;
@@ -842,9 +842,9 @@ struct np_counter_reader {
 	struct np_nics *nics; /* NULL: none */
 	double next_nics_sec; /* time of their next reading, monotonic */
 	/* The request. */
-	double now_sec;	 /* on the clock of who asked */
+	double now_sec;	 /* on the caller's clock */
 	double mono_sec; /* the same, monotonic */
-	/* What was read, and when, on the clock of who asked. */
+	/* What was read, and when, on the caller's clock. */
 	double read_sec;
 	bool has_bytes, has_nics;
 	uint64_t bytes;

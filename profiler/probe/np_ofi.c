@@ -37,13 +37,16 @@
 #define CHECK_PART 0.125
 #define CHECK_LEAST_SEC 50e-6
 #define CHECK_MOST_SEC 2e-3
-/* The same for messages without room, if the provider's descriptor wakes us. */
+/*
+ * The same for messages that wait for room, if the provider has a descriptor.
+ */
 #define RETRY_MOST_SEC 50e-3
 
 /*
- * So is a provider that says this often in a row that there is work when there
- * is none, as "net" of libfabric 1.17 does: the probe would never sleep. A
- * message that arrives in many parts wakes it for each.
+ * A provider is treated like one without a wait descriptor if it reports work
+ * this often in a row when there is none, as "net" of libfabric 1.17 does: the
+ * probe would never sleep. A message that arrives in many parts wakes the probe
+ * once for each.
  */
 #define MOST_IDLE_WAKEUPS 64
 

@@ -71,7 +71,7 @@ void np_window_flush(struct np_window *window);
 
 /* ---- a probe among the other processes of its step ---- */
 
-/* Processes of a step that are not there after this time never will be. */
+/* Longest wait for all processes of a step to be ready. */
 #define NP_PROBE_FENCE_SEC 60.0
 
 struct np_probe_conf {

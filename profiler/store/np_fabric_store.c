@@ -208,7 +208,7 @@ static int make_dir(struct np_store *store, const char *cluster,
 
 	dir_name(cluster, name);
 	rc = np_dir_open_fabric(store, name, true, dir, err);
-	/* Removed by somebody at this moment. */
+	/* The directory was removed meanwhile. */
 	return rc == -ENOENT ? np_errf(err, rc, "profile store %s: %s",
 				       np_store_dir(store), strerror(-rc)) :
 			       rc;

@@ -785,7 +785,7 @@ int np_file_write(const struct np_dir *dir, const char *name, const void *data,
 {
 	int rc = write_once(dir, name, data, len, mode);
 
-	/* The clock jumped, so that somebody removed it as stale. */
+	/* If the clock jumped, another writer may have removed it as stale. */
 	if (rc == -ENOENT)
 		rc = write_once(dir, name, data, len, mode);
 	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", dir->path, name,
@@ -1001,7 +1001,7 @@ static int count_name(struct np_store_census *census, const struct stat *users,
 			census->closed = uid;
 		return 0;
 	}
-	/* Root's entries are in nobody's way; nor is a repair going on. */
+	/* Entries of root, and those of a repair in progress, harm nobody. */
 	if (!is_uid && (!st->st_uid || is_spare_name(name, st->st_uid)))
 		return 0;
 	store_squatter = squatter(census, st->st_uid);
@@ -1065,8 +1065,8 @@ void np_store_census_free(struct np_store_census *census)
 }
 
 /*
- * Give a directory to its user. dir belongs to the user already, or to root
- * because it was just made; nobody but root could have put anything else there.
+ * Give a directory to its user. It belongs to the user already, or to root
+ * because it was just made, so that only root can have put anything into it.
  */
 static int hand_over(int users, int dir, uid_t uid)
 {
@@ -1349,7 +1349,7 @@ int np_store_save(struct np_store *store, enum np_store_owner owner,
 	if (!rc) {
 		rc = write_run(store, &dir, name, text, err);
 		np_dir_close(&dir);
-	} else if (rc == -ENOENT) { /* removed by somebody at this moment */
+	} else if (rc == -ENOENT) { /* it was removed meanwhile */
 		np_errf(err, rc, "profile store %s: %s", store->dir,
 			strerror(-rc));
 	}

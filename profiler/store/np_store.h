@@ -164,9 +164,9 @@ int np_store_uids(struct np_store *store, uid_t **uids, size_t *n,
 		  np_store_warn_f *warn, void *arg, struct np_err *err);
 
 /*
- * Users with entries in users/ that are not their own directory. Anybody can
- * make an entry there, also one named by another user's uid, who then cannot
- * keep records.
+ * Users with entries in users/ that are not their own directory. Any user can
+ * create entries there, even with the uid of another user as the name; that
+ * user then cannot keep records.
  */
 struct np_store_squatter {
 	uid_t uid;

@@ -1688,9 +1688,9 @@ static void rescan_everything(struct np_catalog *catalog)
 /* ---- reading an application's runs, and keeping their summary ---- */
 
 /*
- * May more be read for this owner? After each reading an owner has to wait,
- * for a time that is proportional to the bytes read. So a user who changes
- * files all the time, or links huge ones, does not take time from others.
+ * Whether more may be read for this owner. After each read, the owner has to
+ * wait for a time proportional to the bytes read, so that a user who keeps
+ * changing files, or links huge ones, does not take time from others.
  */
 static bool may_read(const struct np_catalog *catalog,
 		     const struct np_cat_owner *owner)
@@ -1699,7 +1699,7 @@ static bool may_read(const struct np_catalog *catalog,
 			 owner->may_read_from <= catalog_now(catalog));
 }
 
-/* Let an owner wait because so many bytes were read. */
+/* Make an owner wait for a time that depends on the bytes just read. */
 static void charge_owner(const struct np_catalog *catalog,
 			 struct np_cat_owner *owner, size_t bytes)
 {
@@ -1717,8 +1717,8 @@ struct candidate {
 };
 
 /*
- * Is a read before b? Wanted applications are first, then those of the owner
- * who has waited longest.
+ * Whether a is read before b: wanted applications come first, then those of the
+ * owner who has waited longest.
  */
 static bool is_before(const struct np_catalog *catalog,
 		      const struct candidate *a, const struct candidate *b)

@@ -311,8 +311,8 @@ void np_group_cache_add(struct np_group_cache *cache, uint32_t uid, double now);
 typedef int np_groups_f(uint32_t uid, uint32_t **gid, size_t *n);
 
 /*
- * Ask the database about the users who have jobs: first about those of whom
- * nothing is known, and then, until `until`, about those whose answer is old.
+ * Ask the database about the groups of users who have jobs: first of users it
+ * was never asked about, and then, until `until`, of users whose answer is old.
  * If the database does not answer, its last answer is kept. Returns whether
  * anything has changed.
  */

@@ -857,11 +857,12 @@ struct times {
 #define OTHER_NODES 1.5
 
 /*
- * The duration of a round of this level alone. The calibration divides by its
- * own rounds alone, so what is compared with it has to do the same: the
- * duration of short rounds alone depends on how deeply processors sleep, under
- * traffic it hardly does. The run's own value is used if the calibration has
- * none for a ring of this size, or if the nodes are of another kind.
+ * The duration of a round of this level alone. Slowdowns in the calibration are
+ * relative to its own rounds alone, and slowdowns that are compared with them
+ * must be, too: short rounds take longer the deeper processors sleep when the
+ * level runs alone, and hardly so under traffic. The value of the run is used
+ * if the calibration has none for a ring of this size, or if the nodes are of
+ * another kind.
  */
 static double alone_round(const struct np_calibration *calibration,
 			  size_t level, size_t n_processes, double own_sec)

@@ -155,7 +155,7 @@ test_socket_names_taken_by_another_user_are_reported() {
 		sleep 1 while -e $ARGV[1]' "$id" "$taken" &
 	wait_for test -e "$taken"
 	alice "touch go"
-	wait_for_logged "(names).*sockets netprof/$id/. are taken"
+	wait_for_logged "(names).*sockets netprof/$id/. are in use"
 	expect names 'length == 1'
 	rm "$taken"
 	wait

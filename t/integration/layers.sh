@@ -3,7 +3,7 @@
 
 PARALLEL=20
 
-# Lines "ROOM WHAT...": the rooms and libraries that a room may include.
+# Lines "DIR WHAT...": the directories and libraries that a directory may include from.
 allowed() {
 	awk -F ' *[|] *' '/^[|] `[a-z\/]+` [|]/ {
 		gsub(/[`,]/, "")
@@ -11,24 +11,24 @@ allowed() {
 	}' "$ROOT/doc/developer/architecture.md"
 }
 
-rooms() { allowed | cut -d' ' -f1; }
+source_dirs() { allowed | cut -d' ' -f1; }
 
-# Lines "ROOM FILE NEED" for every include of another room or of a library.
+# Lines "DIR FILE NEED" for every include from another directory or a library.
 needs() {
-	local room
-	for room in $(rooms); do
+	local dir
+	for dir in $(source_dirs); do
 		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]|rdma|gelf|cairo|zlib|curl))[^">]*' \
-			"$room"/*.[ch] | sed 's/:#include ./ /')
+			"$dir"/*.[ch] | sed 's/:#include ./ /')
 	done | awk 'NR == FNR {
-			home[substr($1, match($1, /[^\/]*$/))] = room_of($1)
+			home[substr($1, match($1, /[^\/]*$/))] = dir_of($1)
 			next
 		}
 		{
 			need = $2 in home ? home[$2] : library($2)
-			if (need != room_of($1))
-				print room_of($1), $1, need
+			if (need != dir_of($1))
+				print dir_of($1), $1, need
 		}
-		function room_of(file) { sub(/\/[^\/]*$/, "", file); return file }
+		function dir_of(file) { sub(/\/[^\/]*$/, "", file); return file }
 		function library(header) {
 			sub(/^uc[pst]\/.*/, "ucx", header)
 			sub(/^rdma.*/, "libfabric", header)
@@ -39,22 +39,22 @@ needs() {
 			sub(/^curl.*/, "libcurl", header)
 			sub(/\/.*/, "", header)
 			return header
-		}' <(rooms | while read -r room; do (cd "$ROOT" && ls "$room"/*.h); done) -
+		}' <(source_dirs | while read -r dir; do (cd "$ROOT" && ls "$dir"/*.h); done) -
 }
 
-test_every_room_of_the_sources_is_in_the_table() {
-	equal "rooms" "$(rooms | sort)" "$(cd "$ROOT" && printf "%s\n" predictor/* \
+test_every_directory_of_the_sources_is_in_the_table() {
+	equal "directories" "$(source_dirs | sort)" "$(cd "$ROOT" && printf "%s\n" predictor/* \
 		profiler/* plot spank jobsubmit cli analysis/*/ | sed 's,/$,,' | sort)"
 }
 
 # Headers are included by name without a directory, so names are unique.
 test_a_name_is_that_of_one_file() {
 	equal "names of two files" "$(cd "$ROOT" &&
-		printf '%s\n' $(rooms | sed 's,$,/*.h,') |
+		printf '%s\n' $(source_dirs | sed 's,$,/*.h,') |
 		sed 's,.*/,,' | sort | uniq -d)" ""
 }
 
-test_rooms_include_only_what_the_table_allows() {
+test_directories_include_only_what_the_table_allows() {
 	needs >"$TMPDIR/needs"
 	[ "$(wc -l <"$TMPDIR/needs")" -gt 200 ] || fail "includes are not found"
 	allowed | awk 'NR == FNR {
@@ -139,12 +139,12 @@ uses() {
 		}'
 }
 
-# Dependencies between files have no cycle, in a room and between rooms.
+# Dependencies between files have no cycle, within a directory or between directories.
 test_files_have_no_circular_dependencies() {
-	local room files=()
+	local dir files=()
 	cd "$ROOT" || return
-	for room in $(rooms); do
-		files+=("$room"/*.c)
+	for dir in $(source_dirs); do
+		files+=("$dir"/*.c)
 	done
 	uses "${files[@]}" >"$TMPDIR/uses"
 	[ "$(wc -l <"$TMPDIR/uses")" -gt 100 ] || fail "uses are not found"
