@@ -180,6 +180,28 @@ T_TEST("a receive that fails is of the peer before")
 	T_CHECK(!strcmp(seen[0].note, "peer on n2 lost"));
 }
 
+/*
+ * n2 and n3 send two messages each to n0 in a round. Receives are in the order
+ * of peers, and sends in turns.
+ */
+T_TEST("of several peers before, the one that sent nothing is named")
+{
+	for (size_t k = 0; k < 2; k++) {
+		size_t missing;
+
+		set_up(4, "P2:M2:B10ms", 1e-3);
+		missing = from[0][k];
+		t_world_run(&world, 1);
+		np_net_loop_set_silent(world.net, missing, true);
+		t_world_run(&world, 1);
+		np_net_loop_fail_receives(world.net, 0);
+		t_world_run(&world, 200);
+		T_CHECK(seen[0].n_notes == 1);
+		T_CHECK(!strcmp(seen[0].note,
+				t_text("peer on n%zu lost", missing)));
+	}
+}
+
 T_TEST("an endless round is noted and not counted")
 {
 	set_up(2, "P1:M1:B10ms", 1e-3);

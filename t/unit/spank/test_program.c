@@ -81,6 +81,13 @@ T_TEST("a container is not given the library and knows where traces go")
 			     "NETPROF_TRACE_SUB=7/a/2.0.trace\n"));
 	argv[0] = "/proc/self/exe";
 	set[0] = '\0';
+	task.in_container = true;
+	T_CHECK(np_tracing_apply(text, &task, take, set, &err) < 0);
+	T_CHECK(!!strstr(err.text, "the container of srun --container"));
+	T_CHECK(strstr(set, "NETPROF_TRACE=/d\n") &&
+		!strstr(set, "LD_PRELOAD"));
+	task.in_container = false;
+	set[0] = '\0';
 	T_CHECK(!np_tracing_apply(text, &task, take, set, &err) &&
 		!!strstr(set, "LD_PRELOAD=/proc/self/exe\n"));
 }
