@@ -19,7 +19,7 @@ bool cli_state_stale(const struct np_state *state, double now);
 const char *cli_mode_text(const struct np_state *state, double now,
 			  bool enabled);
 
-/* "3 s ago"; "9.00 s in the future: the clocks of the hosts differ" */
+/* "3 s ago"; "9.00 s in the future (the clocks of the hosts differ)" */
 const char *cli_age(double date, double now);
 
 /*

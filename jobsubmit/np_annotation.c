@@ -204,11 +204,24 @@ void np_annotation_clear(struct np_annotation *annotation)
 	memset(annotation, 0, sizeof(*annotation));
 }
 
-/* Slurm allows spaces in place of commas in a list, but annotations do not. */
+/*
+ * Slurm allows spaces in place of commas in a list, but annotations do not.
+ * Inside brackets a space or a plus sign before a number counts as a digit of
+ * it, "n[ 7]" and "n[+7]" as "n[07]", so there it becomes a zero.
+ */
 static void print_list(FILE *out, const char *list)
 {
-	for (; *list; list++)
-		fputc(isspace((unsigned char)*list) ? ',' : *list, out);
+	bool inside = false;
+
+	for (; *list; list++) {
+		bool space = isspace((unsigned char)*list);
+
+		inside = *list == '[' || (inside && *list != ']');
+		if (inside && (space || *list == '+'))
+			fputc('0', out);
+		else
+			fputc(space ? ',' : *list, out);
+	}
 }
 
 /* Print an annotation with the members that are set. */

@@ -43,7 +43,8 @@
 #define END_SEC 0.05 /* for one that is killed, or whose memory is needed */
 
 #define POLL_SEC 0.1 /* interval for conditions without a file descriptor */
-#define COMMAND_SIZE 4096 /* bytes of a command, with its NUL */
+/* Bytes of a command, with its NUL: the path of a probe, and what follows. */
+#define COMMAND_SIZE (PATH_MAX + 2048)
 #define COMMAND_WORDS 64
 
 struct agent {

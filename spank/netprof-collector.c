@@ -322,6 +322,10 @@ static void take_reply(struct saver *saver)
 		if (!saver->result && *field[2])
 			saver->result =
 				np_selection_parse(field[2], &saver->selection);
+		if (saver->result && !*field[1])
+			snprintf(saver->cause, sizeof(saver->cause),
+				 "the selected level cannot be read: %s",
+				 strerror(-saver->result));
 	}
 	free(saver->text);
 	saver->text = NULL;
@@ -391,13 +395,18 @@ static int saver_wait(struct saver *saver, int timeout_ms, struct np_err *err)
 
 /* ---- the record ---- */
 
-/* Return the date until which the step is known to have run. */
-static double observed_until(const struct collector *collector)
+/*
+ * Note until when the step is known to have run. Its end is dated by its start
+ * and CLOCK_MONOTONIC, so that setting the clock does not change the run time.
+ */
+static void note_end(struct collector *collector)
 {
+	struct np_record *record = collector->record;
 	double end_sec = collector->agents.reports.program_end_sec;
-	double now = np_date_sec();
 
-	return isnan(end_sec) ? now : now - (np_mono_sec() - end_sec);
+	record->end = isnan(end_sec) ?
+			      fmax(np_date_sec(), record->start) :
+			      record->start + (end_sec - collector->start_sec);
 }
 
 /* Send the record to the saver; the reply is read later. */
@@ -406,7 +415,7 @@ static int save(struct collector *collector)
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	collector->record->end = observed_until(collector);
+	note_end(collector);
 	if (collector->saver.reply_seq == collector->saver.request_seq)
 		collector->unanswered_sec = np_mono_sec();
 	rc = saver_save(&collector->saver, collector->record, &err);
@@ -484,8 +493,7 @@ static void on_srun_line(struct collector *collector, char *line)
 
 	if (!strcmp(line, "start")) { /* srun starts the program */
 		collector->agents.reports.program_start_sec = now_sec;
-		collector->record->alone_sec =
-			np_date_sec() - collector->record->start;
+		collector->record->alone_sec = now_sec - collector->start_sec;
 	} else if (!strncmp(line, "exit ", 5)) {
 		set_exit_code(collector, strtol(line + 5, &end, 10));
 		end_sec = strtod(end, NULL);
@@ -624,7 +632,7 @@ static int request_level(struct collector *collector, struct np_err *err)
 			       0;
 	int rc, attempts = SAVER_ATTEMPTS;
 
-	collector->record->end = observed_until(collector);
+	note_end(collector);
 	collector->record->intervals_nodes = (uint32_t)collector->nodes.level.n;
 	do {
 		rc = saver_select(&collector->saver, collector->record,
@@ -673,7 +681,7 @@ static int save_first(struct collector *collector, struct np_err *err)
 {
 	int rc, attempts = SAVER_ATTEMPTS;
 
-	collector->record->end = observed_until(collector);
+	note_end(collector);
 	collector->unanswered_sec = np_mono_sec();
 	collector->next_save_sec = collector->unanswered_sec + SAVE_EVERY_SEC;
 	do {
@@ -712,6 +720,9 @@ static void query_neighbours(struct collector *collector)
 {
 	struct np_err err = NP_ERR_INIT;
 	double begin_sec = np_mono_sec(), end_sec;
+	double program_end_sec = collector->agents.reports.program_end_sec;
+	double since_sec = isnan(program_end_sec) ? 0 :
+						    begin_sec - program_end_sec;
 	double bytes = NEIGHBOURS_MAX_BYTES;
 
 	collector->neighbours_known = false;
@@ -723,7 +734,7 @@ static void query_neighbours(struct collector *collector)
 			       "neighbours are not known: %s", err.text);
 	else if (np_neighbours_query(collector->nodes.leaves,
 				     &collector->nodes.step,
-				     observed_until(collector),
+				     np_date_sec() - since_sec,
 				     collector->request.het_job_id, bytes,
 				     collector->record, &err))
 		np_record_note(collector->record,

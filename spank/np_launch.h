@@ -28,7 +28,11 @@
 
 /* Instead of a level's name: select what the profile needs most. */
 #define NP_LAUNCH_LEVEL_AUTO "auto"
-/* Longest time in seconds for which levels run alone before the step starts. */
+/*
+ * Longest time in seconds for which levels run alone before a step with
+ * measurement intervals starts. One level throughout runs alone for LevelLeadIn
+ * of netprof.conf, up to an hour.
+ */
 #define NP_LAUNCH_LEAD_IN_SEC 20.0
 
 /* The launch request: the collector's command line. */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_clock.h"
 #include "np_detach.h"
 #include "np_log.h"
 #include "np_saver_proto.h"
@@ -97,9 +98,7 @@ void np_notice(const char *store, const char *fmt, ...)
 
 static bool is_readable(int fd, int timeout_ms)
 {
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
-
-	return poll(&pollfd, 1, timeout_ms) == 1;
+	return np_fd_wait(fd, POLLIN, np_mono_sec() + 1e-3 * timeout_ms);
 }
 
 /* Open a directory in a child, with the restrictions of write_line(). */

@@ -122,8 +122,8 @@ void np_agent_cookies(const struct np_rendezvous_entry *entry,
  * cgroup, but it is not a child of the program, has a session of its own, and
  * has none of the program's descriptors. Its environment is what
  * np_helper_env() keeps of env. This takes about a millisecond and leaves no
- * child to wait for. Returns 0, or -errno of the fork. A failure to execute
- * the agent goes unnoticed here.
+ * child to wait for. Returns 0, -ENOMEM, or -errno of the two forks. A failure
+ * to execute the agent goes unnoticed here.
  */
 int np_agent_start(const struct np_agent_params *params, char *const env[]);
 

@@ -76,6 +76,19 @@ static int is_complete(const struct np_earlier_intervals *earlier,
 	return rc;
 }
 
+/* Leave out the oldest intervals of more than a selection may have. */
+static void keep_newest(struct np_earlier_intervals *earlier)
+{
+	size_t excess;
+
+	if (earlier->n_intervals <= NP_SELECTION_MAX_INTERVALS)
+		return;
+	excess = earlier->n_intervals - NP_SELECTION_MAX_INTERVALS;
+	earlier->n_intervals = NP_SELECTION_MAX_INTERVALS;
+	memmove(earlier->interval, earlier->interval + excess,
+		earlier->n_intervals * sizeof(*earlier->interval));
+}
+
 /*
  * Collect the earlier intervals. *earlier has no levels if the run is not to
  * be divided into intervals. Returns 0 or -ENOMEM.
@@ -94,6 +107,7 @@ static int look_back(const struct np_run_summary *summary,
 	for (size_t i = 0; i < levels->n; i++)
 		snprintf(found.name[i], sizeof(found.name[i]), "%s",
 			 levels->name[i]);
+	keep_newest(&found);
 	if (!rc)
 		rc = are_useless(&found, &useless);
 	useless |= summary->intervals.verdict == NP_ONE_RUN_REFUTED;
@@ -220,7 +234,7 @@ int np_select_level(struct np_store *store, struct np_record *record,
 
 /* ---- the choice as text ---- */
 
-#define MAX_INTERVALS 65536
+#define LINE_SIZE 256 /* bytes of a line, with its NUL; they have up to 110 */
 
 /*
  * The first line is "LEVEL|- COMPLETE N_LEVELS N_INTERVALS SHARE"; then follow
@@ -251,23 +265,32 @@ char *np_selection_print(const struct np_selection *selection)
 	return np_text_close(f, &text);
 }
 
-static const char *next_line(const char *text)
+/*
+ * Copy the first line, because sscanf() first looks for the end of all of its
+ * text. Returns the rest.
+ */
+static const char *take_line(const char *text, char line[LINE_SIZE])
 {
-	const char *nl = strchr(text, '\n');
+	size_t len = strcspn(text, "\n");
+	size_t kept = len < LINE_SIZE ? len : LINE_SIZE - 1;
 
-	return nl ? nl + 1 : text + strlen(text);
+	memcpy(line, text, kept);
+	line[kept] = '\0';
+	return text + len + (text[len] == '\n');
 }
 
 static int parse_levels(const char **text, size_t n,
 			struct np_earlier_intervals *earlier)
 {
 	struct np_level level;
+	char line[LINE_SIZE];
 	int led;
 
-	for (; earlier->n_levels < n; *text = next_line(*text)) {
+	while (earlier->n_levels < n) {
 		char *name = earlier->name[earlier->n_levels];
 
-		if (sscanf(*text, "%63s %d", name, &led) != 2 ||
+		*text = take_line(*text, line);
+		if (sscanf(line, "%63s %d", name, &led) != 2 ||
 		    np_level_parse(name, &level, NULL))
 			return -EINVAL;
 		earlier->alone_known[earlier->n_levels++] = led;
@@ -278,14 +301,17 @@ static int parse_levels(const char **text, size_t n,
 static int parse_intervals(const char **text, size_t n,
 			   struct np_earlier_intervals *earlier)
 {
+	char line[LINE_SIZE];
+
 	earlier->interval = calloc(n + 1, sizeof(*earlier->interval));
 	if (!earlier->interval)
 		return -ENOMEM;
-	for (; earlier->n_intervals < n; *text = next_line(*text)) {
+	while (earlier->n_intervals < n) {
 		struct np_interval *interval =
 			&earlier->interval[earlier->n_intervals];
 
-		if (sscanf(*text, "%" SCNu32 " %zu %lf %lf %lf", &interval->run,
+		*text = take_line(*text, line);
+		if (sscanf(line, "%" SCNu32 " %zu %lf %lf %lf", &interval->run,
 			   &interval->level, &interval->sec, &interval->rate,
 			   &interval->calls) != 5 ||
 		    !(interval->level < earlier->n_levels ||
@@ -303,19 +329,21 @@ int np_selection_parse(const char *text, struct np_selection *out)
 	struct np_selection selection = { .level = "" };
 	size_t n_levels, n_intervals;
 	struct np_level level;
+	char line[LINE_SIZE];
 	int complete, rc = 0;
 
 	*out = selection;
-	if (sscanf(text, "%63s %d %zu %zu %lf", selection.level, &complete,
+	text = take_line(text, line);
+	if (sscanf(line, "%63s %d %zu %zu %lf", selection.level, &complete,
 		   &n_levels, &n_intervals, &selection.earlier.share) != 5 ||
-	    n_levels > NP_FABRIC_MAX_LEVELS || n_intervals > MAX_INTERVALS)
+	    n_levels > NP_FABRIC_MAX_LEVELS ||
+	    n_intervals > NP_SELECTION_MAX_INTERVALS)
 		return -EINVAL;
 	selection.complete = complete;
 	if (!strcmp(selection.level, "-"))
 		selection.level[0] = '\0';
 	else if (np_level_parse(selection.level, &level, NULL))
 		return -EINVAL;
-	text = next_line(text);
 	if (n_levels)
 		rc = parse_levels(&text, n_levels, &selection.earlier);
 	if (!rc && n_levels)

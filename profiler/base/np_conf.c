@@ -488,6 +488,15 @@ static int set_dir(char *value, void *field, struct np_err *err)
 	return 0;
 }
 
+/*
+ * Agents get the path of a probe in a line of words, in which those before it
+ * that have a "=" set variables.
+ */
+static int set_bindir(char *value, void *field, struct np_err *err)
+{
+	return strpbrk(value, " \t=") ? -EINVAL : set_dir(value, field, err);
+}
+
 static int set_trace_size(char *value, void *bytes, struct np_err *err)
 {
 	uint64_t size;
@@ -746,7 +755,8 @@ static const struct key keys[] = {
 	/* clang-format on */
 	SET("Enabled", set_yes_no, enabled, "yes or no"),
 	SET("Store", set_dir, store, "an absolute directory"),
-	SET("BinDir", set_dir, bindir, "an absolute directory"),
+	SET("BinDir", set_bindir, bindir,
+	    "an absolute directory without spaces and \"=\""),
 	SET("LibexecDir", set_dir, libexecdir, "an absolute directory"),
 	KEY("Period", TIME, period_sec,
 	    "a time from 1ms to 1h with its unit, such as 100ms",

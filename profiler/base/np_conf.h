@@ -202,8 +202,11 @@ struct np_metrics_conf {
 void np_metrics_conf_init(struct np_metrics_conf *conf);
 
 /*
- * Set the values of these keys; each returns 0 or -EINVAL, with err. The last
- * three are exported for the unit tests.
+ * Set the values of these keys; value is changed. The second argument is the
+ * member of struct np_metrics_conf, for the last two the structure. Each
+ * returns 0 or -EINVAL; the last two with err, the others without, as
+ * np_conf_set_key() says what is expected. The last three are exported for the
+ * unit tests.
  */
 int np_metrics_set_url(char *value, void *url, struct np_err *err);
 int np_metrics_set_label(char *value, void *label, struct np_err *err);

@@ -116,14 +116,12 @@ int np_read_stream(const char *path, struct np_err *err)
 
 	if (fd < 0)
 		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || !S_ISFIFO(st.st_mode))
-		return fd;
-	if (is_dead(fd)) {
+	if (!fstat(fd, &st) && S_ISFIFO(st.st_mode) && is_dead(fd)) {
 		close(fd);
 		return np_errf(err, -EPIPE, "%s: a FIFO without a writer",
 			       path);
 	}
-	fcntl(fd, F_SETFL, O_RDONLY);
+	fcntl(fd, F_SETFL, O_RDONLY); /* wait for what a terminal is to send */
 	return fd;
 }
 

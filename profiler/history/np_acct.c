@@ -115,6 +115,12 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 		if (to.leaf == NP_NO_INDEX)
 			return -ENOMEM;
 		rc = np_hostlist_each(t->leaf[i].nodes, put_on_leaf, &to);
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc == -E2BIG)
+			return np_errf(err, rc,
+				       "leaf switch %.64s: too many nodes",
+				       t->leaf[i].name);
 		if (rc)
 			return np_errf(err, rc,
 				       "leaf switch %.64s: \"%.80s\": expected "

@@ -79,8 +79,9 @@ void np_acct_free(struct np_acct *h);
 
 /*
  * Set the leaf switches, before any job is read. t NULL or empty: there is no
- * topology, and all nodes count as being under one leaf switch. Returns 0,
- * -ENOMEM or -EINVAL with err.
+ * topology, and all nodes count as being under one leaf switch. A node of two
+ * leaf switches belongs to the first. Returns 0, -ENOMEM, or with err -EINVAL
+ * (nodes that are no list) or -E2BIG (too many of them).
  */
 int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 		     struct np_err *err);

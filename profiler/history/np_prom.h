@@ -42,15 +42,20 @@ int np_prom_parse(const char *text, size_t len, const char *where,
 
 struct np_http; /* an open connection */
 
-/* Token and certificates come from c. Returns 0, or -errno with err. */
+/*
+ * Token and certificates come from c, which is borrowed until np_http_free().
+ * Returns 0, or with err -ENOSYS (built without libcurl) or another -errno.
+ */
 int np_http_new(const struct np_metrics_conf *c, struct np_http **out,
 		struct np_err *err);
 void np_http_free(struct np_http *h); /* NULL is allowed */
 
 /*
  * Query one expression (np_conf.h) for n nodes. value and other: as
- * for np_prom_parse(). Returns 0, or with err -ETIMEDOUT, -EFBIG, -EACCES
- * (401, 403), -ENOENT (404), -EINVAL (not a valid answer) or -EIO.
+ * for np_prom_parse(). Returns 0, also with NaN only and without a request if
+ * np_prom_query() returns NULL; or with err -ETIMEDOUT, -EFBIG, -EACCES (401,
+ * 403), -ENOENT (404), -EINVAL (not a valid answer), -EIO, -ENOMEM or -ENOSYS
+ * (built without libcurl).
  */
 int np_http_query(struct np_http *h, const char *expression, char *const *node,
 		  size_t n, const struct np_prom_range *r, double *value,

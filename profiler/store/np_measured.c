@@ -716,7 +716,7 @@ static const struct np_fields group_table = NP_FIELDS(np_measured_group,
 	  .count = offsetof(struct np_measured_group, n_co),
 	  .text_max = NP_MEASURED_NAME },
 	NP_FIELD(np_measured_group, NP_F_CODEC, slowdown, SLOWDOWN_MAX, 0,
-		 -0.999, .codec = &mean_codec),
+		 SLOWDOWN_LEAST, .codec = &mean_codec),
 );
 
 static const struct np_fields pair_table = NP_FIELDS(np_measured_set,

@@ -31,7 +31,7 @@ int np_pairs_store_save(struct np_store *s, const struct np_pairs *p,
  * Read the measurements of an application, the newest first. Files that cannot
  * be used are skipped, and reported to warn, which may be NULL. A missing
  * directory has no measurement. Returns 0 (free each with np_pairs_free(), and
- * the array), -EACCES with err, or -ENOMEM with err.
+ * the array), or with err -EACCES, -ENOMEM or another -errno.
  */
 int np_pairs_store_load(struct np_store *s, enum np_store_owner owner,
 			uid_t uid, const char *app, np_store_warn_f *warn,

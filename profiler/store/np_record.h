@@ -203,7 +203,10 @@ struct np_record {
 struct np_record *np_record_new(void);
 void np_record_free(struct np_record *record); /* NULL is allowed */
 
-/* Run time in seconds, from the launch to the end; never negative. */
+/*
+ * Run time of the program in seconds, end - start - alone_sec; never negative.
+ * While it runs: so far.
+ */
 double np_record_run_sec(const struct np_record *record);
 
 /* The leaf switch of that name, added if new. NULL: no memory, or too many. */

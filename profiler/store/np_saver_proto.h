@@ -15,12 +15,14 @@
  *	TRACE	DIRECTORY SUB RANK KEEP UMASK
  *	REPLY	ERRNO TEXT SELECTION
  *
- * The saver replies to each request except LOG and TRACE. ERRNO is 0 or
- * negative; if it is negative, TEXT is the error message. In the reply to CHECK,
- * ERRNO is 0 unless the file system of DIRECTORY has lost its server; in the
- * reply to MPI, TEXT is what np_mpi_of_file() finds in FILE; in the reply to
- * SELECT, SELECTION is the text of np_selection_print(), and it is empty in all
- * other replies.
+ * The saver replies to each request except LOG and TRACE, and except a SAVE
+ * that a newer one of the same RUN has replaced while it waited. It closes the
+ * connection after a malformed request, and if the client leaves too much
+ * unread. ERRNO is 0 or negative; if it is negative, TEXT is the error message,
+ * which may be empty. In the reply to CHECK, ERRNO is 0 unless the file system
+ * of DIRECTORY has lost its server; in the reply to MPI, TEXT is what
+ * np_mpi_of_file() finds in FILE; in the reply to SELECT, SELECTION is the text
+ * of np_selection_print(), and it is empty in all other replies.
  *
  * RUN identifies the run to which a record belongs. A descriptor is passed
  * with TRACE, and both ends then use the memory behind it (np_trace_ring.h).

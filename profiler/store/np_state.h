@@ -134,7 +134,7 @@ int np_state_save(const char *store_dir, const struct np_state *state,
 /*
  * Read state.json. Returns 0 (free with np_state_free()), or with err -ENOENT:
  * never written; -EACCES; -EINVAL or -EFBIG: damaged, too large, or of a newer
- * schema.
+ * schema; -ENOMEM or another -errno.
  */
 int np_state_load(const char *store_dir, struct np_state *out,
 		  struct np_err *err);

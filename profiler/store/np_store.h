@@ -104,7 +104,9 @@ struct np_runs {
  * (may be NULL) is called once for each, naming the file. It is also called
  * when one of the limits above ends the reading.
  * uid is ignored for NP_STORE_PUBLISHED.
- * Returns 0; -ENOENT if there is no such application; -EACCES; -ENOMEM.
+ * Returns 0, or with err -ENOENT (there is no such application, or app is not
+ * a valid name), -EACCES, -ENOMEM or another -errno. *out is set only if it
+ * returns 0; free it with np_runs_free().
  */
 int np_store_load(struct np_store *store, enum np_store_owner owner, uid_t uid,
 		  const char *app, np_store_warn_f *warn, void *arg,
@@ -138,6 +140,7 @@ struct np_store_stamp np_store_stamp(struct np_store *store,
  * its directory. A stamp changes when the store writes, replaces or removes a
  * run, but not when a file is edited in place. No file is opened.
  * *apps: sorted by name; free() it. A missing directory is an empty list.
+ * Returns 0, or -errno with err.
  */
 struct np_store_app {
 	char name[NP_APP_MAX + 1];
@@ -158,7 +161,8 @@ int np_store_trace(const struct np_store *store, uid_t uid, const char *app,
 
 /*
  * The uids that have a directory, sorted; free() the array. warn (may be NULL)
- * is called if there are more than NP_STORE_MAX_SCAN entries.
+ * is called if there are more than NP_STORE_MAX_SCAN entries. A missing users/
+ * is an empty list. Returns 0, or -errno with err.
  */
 int np_store_uids(struct np_store *store, uid_t **uids, size_t *n,
 		  np_store_warn_f *warn, void *arg, struct np_err *err);
@@ -181,6 +185,7 @@ struct np_store_census {
 	uid_t closed;	 /* owner of one of them */
 	bool cut;	 /* there are more entries than NP_STORE_MAX_SCAN */
 };
+/* Returns 0, or -errno with err. A missing users/ has no entries. */
 int np_store_census(struct np_store *store, struct np_store_census *out,
 		    struct np_err *err);
 void np_store_census_free(struct np_store_census *census);

@@ -201,6 +201,8 @@ static const struct {
 	{ "Enabled=", { "Enabled=", "expected", "yes or no" } },
 	{ "store=relative/dir", { "Store", "relative/dir", "absolute" } },
 	{ "Store=", { "Store=", "expected", "absolute" } },
+	{ "BinDir=/a b", { "BinDir", "/a b", "without spaces" } },
+	{ "BinDir=/a=b", { "BinDir", "/a=b", "without spaces" } },
 	{ "Period=100", { "Period", "100", "with its unit" } },
 	{ "Period=999us", { "Period", "999us", "from 1ms" } },
 	{ "Period=61m", { "Period", "61m", "to 1h" } },

@@ -1,3 +1,5 @@
+#include <float.h>
+
 #include "t.h"
 #include "np_saver_proto.h"
 #include "np_saver_queue.h"
@@ -286,6 +288,30 @@ T_TEST("what was chosen arrives")
 	free(text);
 }
 
+T_TEST("the longest choice fits into a reply")
+{
+	static struct np_interval intervals[NP_SELECTION_MAX_INTERVALS];
+	struct np_selection in = { .level = "" }, out;
+	char *text;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(intervals); i++)
+		intervals[i] = (struct np_interval){
+			UINT32_MAX,  NP_INTERVAL_NO_LEVEL, DBL_MAX / 7,
+			DBL_MAX / 7, DBL_MAX / 7,
+		};
+	in.earlier.interval = intervals;
+	in.earlier.n_intervals = NP_ARRAY_SIZE(intervals);
+	in.earlier.n_levels = NP_FABRIC_MAX_LEVELS;
+	for (size_t i = 0; i < NP_FABRIC_MAX_LEVELS; i++)
+		strcpy(in.earlier.name[i], "P4:M10:B250us");
+	text = np_selection_print(&in);
+	T_CHECK(strlen(text) < (1u << 20) - 1000);
+	T_CHECK(!np_selection_parse(text, &out) &&
+		out.earlier.n_intervals == in.earlier.n_intervals);
+	np_earlier_intervals_free(&out.earlier);
+	free(text);
+}
+
 T_TEST("a damaged choice is refused")
 {
 	static const char *const texts[] = {
@@ -297,6 +323,7 @@ T_TEST("a damaged choice is refused")
 		"c3 0 1 1 0.2\nc3 1\n1 7 1 1 1\n",
 		"c3 0 1 1 0.2\nc3 1\n1 0 -1 1 1\n",
 		"c3 0 999999 0 0.2\n",
+		"c3 0 1 1 0.2\nc3 1\n1 0 1\n1 1\n",
 		"- 0 1 0 0\nnosuch 1\n",
 	};
 	struct np_selection out;
