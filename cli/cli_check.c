@@ -1012,7 +1012,9 @@ static void check_levels(struct cli_check *c, const struct np_calibration *cal)
 		"%.1f)%s",
 		rail, levels.mean_points, levels.constant_points,
 		cal->level[levels.worst].name, levels.worst_points,
-		levels.doubtful ? "; predictions here cannot be trusted" : "");
+		levels.doubtful ? "; predictions here cannot be trusted, and "
+				  "placement ignores them" :
+				  "");
 	if (levels.doubtful)
 		remedy(c, CALIBRATE "%s%s", cal->rail ? " --rail=" : "",
 		       cal->rail ? cal->rail : "");

@@ -8,6 +8,7 @@
 
 #include "cli_measured.h"
 #include "np_array.h"
+#include "np_self_check.h"
 
 /*
  * Applications are allocated one by one, so that pointers to them stay valid
@@ -169,6 +170,7 @@ int cli_known_predictor(const struct cli_known *known,
 	const struct np_predict_opt opt = {
 		.replicates = intervals ? NP_PREDICT_REPLICATES : 0,
 		.seed = 1,
+		.doubtful = np_self_check_fails(known->cal.fabric),
 	};
 
 	return np_predictor_new(known->cal.fabric,

@@ -69,6 +69,10 @@ void cli_predict(struct np_predictor *predictor, const struct cli_known *known,
 /* The most serious reason comes first. */
 const char *cli_doubt_text(const struct np_prediction *p)
 {
+	if (p->flags & NP_PRED_CALIBRATION)
+		return "The load levels of this calibration do not predict "
+		       "each other, so none of its predictions can be trusted "
+		       "(see netprof check).";
 	if (p->flags & NP_PRED_PAST_LEVELS)
 		return "The co-runner slows a load level more than any "
 		       "calibrated level does, so the prediction is outside "
@@ -105,6 +109,7 @@ const char *cli_flag_names(unsigned set)
 		{ NP_PRED_WIDE, "wide" },
 		{ NP_PRED_OTHER_RAIL, "other-rail" },
 		{ NP_PRED_LATENCIES, "latencies" },
+		{ NP_PRED_CALIBRATION, "calibration" },
 	};
 	char *buf = cli_text_buffer();
 

@@ -28,6 +28,7 @@
 #include "np_measured.h"
 #include "np_model.h"
 #include "np_option.h"
+#include "np_self_check.h"
 
 #define MAX_NAMES 64 /* in the list of one option */
 
@@ -228,8 +229,10 @@ static int run_model(struct accuracy_file *file, const struct np_model *model,
 	run->out = cli_calloc(n, sizeof(*run->out));
 	for (size_t i = 0; !rc && i < file->measured.n_sets; i++) {
 		const struct np_measured_set *set = &file->measured.set[i];
+		struct np_predict_opt of_set = *opt;
 
-		rc = np_evaluate(set, model, opt, &run->out[row], rcs,
+		of_set.doubtful = np_self_check_fails(&set->fabric);
+		rc = np_evaluate(set, model, &of_set, &run->out[row], rcs,
 				 &run->why, err);
 		row += set->n_rows;
 	}

@@ -86,12 +86,14 @@ enum np_pred_flag {
 					 victim's rails, and were ignored */
 	NP_PRED_LATENCIES = 1 << 14,  /* a fallback, from the co-runner's
 					latencies only */
+	NP_PRED_CALIBRATION = 1 << 15, /* the levels of the calibration do not
+					  predict each other */
 };
 
 /* Predictions with one of these flags must not be acted upon. */
 #define NP_PRED_DOUBTFUL \
 	(NP_PRED_ONE_LEVEL | NP_PRED_PAST_LEVELS | NP_PRED_WIDE | \
-	 NP_PRED_LATENCIES)
+	 NP_PRED_LATENCIES | NP_PRED_CALIBRATION)
 
 /* A latency distribution, measured or resampled; seconds. */
 struct np_data_latency {

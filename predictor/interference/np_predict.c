@@ -2162,6 +2162,8 @@ static unsigned find_doubts(struct np_predictor *predictor,
 	*less = (struct range){ NAN, NAN };
 	if (!np_model_is_of_levels(predictor->model))
 		return 0;
+	if (predictor->opt.doubtful)
+		flags |= NP_PRED_CALIBRATION;
 	range_without_levels(predictor, victim, co, n_co, scope, less);
 	if (less->high - less->low > NP_PREDICT_DOUBT_POINTS &&
 	    fmax(log1p(less->high) - log_slow, log_slow - log1p(less->low)) >

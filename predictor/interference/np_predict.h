@@ -29,7 +29,7 @@
 #define NP_PREDICT_COVERAGE 0.90
 
 /*
- * A prediction is doubtful in four cases. Either leaving out some of the load
+ * A prediction is doubtful in five cases. Either leaving out some of the load
  * levels changes log(1 + slowdown) by more than NP_PREDICT_DOUBT_SHARE of its
  * value plus 0.2, and the slowdown itself by more than NP_PREDICT_DOUBT_POINTS.
  * Or the co-runner slows some level, in units of log(1 + slowdown), by
@@ -37,8 +37,8 @@
  * interval, it is wider than NP_PREDICT_DOUBT_POINTS and one of its ends
  * differs from the prediction, in the same units, by more than
  * NP_PREDICT_DOUBT_WIDTH of its value plus 0.2. Or the model fell back to one
- * that knows only latencies of the co-runner. doc/validation/methods.md shows
- * how well these tests work.
+ * that knows only latencies of the co-runner. Or the calibration is doubtful
+ * (np_self_check.h). doc/validation/methods.md shows how well these tests work.
  */
 #define NP_PREDICT_DOUBT_SHARE 0.3
 #define NP_PREDICT_DOUBT_POINTS 0.10
@@ -49,6 +49,7 @@ struct np_predict_opt {
 	size_t replicates; /* bootstrap samples; 0: no interval */
 	uint64_t seed;	   /* the same seed gives the same interval */
 	bool strict;	   /* fail instead of falling back to another model */
+	bool doubtful;	   /* the calibration is: np_self_check_fails() */
 };
 
 /* The measurement that would narrow the interval most. */

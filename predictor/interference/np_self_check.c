@@ -121,3 +121,10 @@ int np_self_check(const struct np_fabric *f, struct np_self_check *out,
 	free(s);
 	return rc;
 }
+
+bool np_self_check_fails(const struct np_fabric *f)
+{
+	struct np_self_check check;
+
+	return !np_self_check(f, &check, NULL) && check.doubtful;
+}

@@ -21,6 +21,7 @@
 #include "np_fabric_store.h"
 #include "np_moments.h"
 #include "np_predict.h"
+#include "np_self_check.h"
 #include "np_snapshot.h"
 #include "np_text.h"
 
@@ -422,6 +423,7 @@ struct fabric {
 	struct np_calibration cal;
 	struct np_predictor *models;  /* without intervals, fast */
 	struct np_predictor *checked; /* with intervals, for conflicts */
+	bool doubtful;		      /* np_self_check_fails() */
 };
 
 struct np_catalog {
@@ -1191,9 +1193,7 @@ static int fabric_open(const struct np_catalog *catalog,
 		       const struct np_fabric_of *of, struct fabric *out,
 		       struct np_err *err)
 {
-	static const struct np_predict_opt fast = { .replicates = 0,
-						    .seed = 1 };
-	static const struct np_predict_opt full = { CHECK_REPLICATES, 1 };
+	struct np_predict_opt opt = { .replicates = 0, .seed = 1 };
 	const struct np_model *m = np_model_find(NP_MODEL_DEFAULT, NULL);
 	struct fabric fabric = { .models = NULL };
 	int rc = np_fabric_store_load_of(catalog->store, catalog->cluster, NULL,
@@ -1203,11 +1203,15 @@ static int fabric_open(const struct np_catalog *catalog,
 		return rc;
 	if (!np_fabric_is_of(&fabric.cal, of))
 		rc = -ENOENT;
-	if (!rc)
-		rc = np_predictor_new(fabric.cal.fabric, m, &fast,
+	if (!rc) {
+		opt.doubtful = fabric.doubtful =
+			np_self_check_fails(fabric.cal.fabric);
+		rc = np_predictor_new(fabric.cal.fabric, m, &opt,
 				      &fabric.models, err);
+	}
+	opt.replicates = CHECK_REPLICATES;
 	if (!rc)
-		rc = np_predictor_new(fabric.cal.fabric, m, &full,
+		rc = np_predictor_new(fabric.cal.fabric, m, &opt,
 				      &fabric.checked, err);
 	if (rc)
 		fabric_close(&fabric);
@@ -1230,6 +1234,12 @@ static int fabric_load(struct np_catalog *catalog, struct np_err *err)
 	begin_place(catalog, &catalog->cal_logged, NULL);
 	if (fabric.cal.n_skipped)
 		log_problem(fabric.cal.skipped.text, catalog);
+	if (fabric.doubtful)
+		log_problem("the load levels of the calibration do not predict "
+			    "each other (netprof check), so placement ignores "
+			    "its predictions; netprof calibrate measures it "
+			    "again",
+			    catalog);
 	end_place(catalog);
 	describe(catalog);
 	return 0;

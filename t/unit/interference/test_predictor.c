@@ -147,6 +147,28 @@ T_TEST("a prediction doubts itself")
 	}
 }
 
+T_TEST("a doubtful calibration makes all predictions from its levels doubtful")
+{
+	static const char *const models[] = { "cross", "mutual", "zero" };
+	const struct np_predict_opt opt = { .seed = 1, .doubtful = true };
+	const struct np_program *co = &s.a[3];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(models); i++) {
+		struct np_prediction out = { 0 };
+		struct np_predictor *p;
+
+		some_fabric(&s);
+		like_the_second();
+		T_CHECK(!np_predictor_new(&s.f, np_model_find(models[i], NULL),
+					  &opt, &p, NULL));
+		T_CHECK(!np_predict(p, &s.a[2], &co, 1, NP_SCOPE_LEAF, &out,
+				    NULL));
+		T_ROW(models[i], (out.flags & NP_PRED_DOUBTFUL) ==
+					 (i < 2 ? NP_PRED_CALIBRATION : 0));
+		np_predictor_free(p);
+	}
+}
+
 /* --- intervals --- */
 
 T_TEST("intervals hold the prediction and are the same again")

@@ -82,6 +82,7 @@ T_TEST("a calibration is checked against itself")
 		T_ROW(r->name, !np_self_check(&f, &c, NULL));
 		T_ROW(r->name, c.n == r->n);
 		T_ROW(r->name, c.doubtful == r->doubts);
+		T_ROW(r->name, np_self_check_fails(&f) == r->doubts);
 		T_ROW(r->name, r->worst == LEVELS || c.worst == r->worst);
 	}
 }

@@ -403,6 +403,33 @@ T_TEST("what is beyond all levels is no conflict")
 	T_CHECK(slowdown("fft", "halo") == 0);
 }
 
+/* Slowdowns of the levels by each other are random numbers. */
+T_TEST("what a calibration that contradicts itself predicts is no conflict")
+{
+	static const struct {
+		const char *name;
+		bool simulated, known;
+	} rows[] = {
+		{ "such a calibration restricts nobody, which is logged", false,
+		  false },
+		{ "a simulated job is slowed by it", true, true },
+	};
+
+	T_EACH(r, rows) {
+		start();
+		put_own("fft", "fft");
+		put_own("halo", "halo");
+		sh("cd fabric/hpc && jq -c '(.levels | length) as $n | "
+		   ".level_beside_level = [range($n) as $i | [range($n) as $j "
+		   "| ($i * $n + $j + 1) * 0.6180339887 | . - floor]]' " CAL
+		   " >new && mv new " CAL);
+		if (r->simulated)
+			np_catalog_accept_doubtful(w.c);
+		T_ROW(r->name, refresh() == 0 && w.n_warned == 1);
+		T_ROW(r->name, (slowdown("fft", "halo") > 0.01) == r->known);
+	}
+}
+
 /* Of the co-runner, a second fft, there are no runs under levels. */
 T_TEST("what latencies alone say is no conflict")
 {

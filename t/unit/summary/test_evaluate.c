@@ -6,7 +6,10 @@
 #include "t.h"
 #include "np_evaluate.h"
 
+#include <glob.h>
 #include <json-c/json.h>
+
+#include "np_self_check.h"
 
 static const struct np_predict_opt with_interval = { 100, 1, true };
 static const struct np_predict_opt point_only = { 0, 0, true };
@@ -343,4 +346,31 @@ T_TEST("Table I: the one outlier of the queue model")
 	T_CHECK(fabs(s.max_points - 28) < 0.1);
 	/* The line passes through the published points of FFTW. */
 	T_CHECK(fabs(p[FFTW][FFTW] - (0.5 + 0.01 * 2.0 / 0.52)) < 1e-9);
+}
+
+T_TEST("the calibrations of all published pairs predict their own levels")
+{
+	double least = INFINITY, most = 0;
+	glob_t found;
+
+	T_CHECK(!glob(t_data("../../doc/validation/pairs/*.json"), 0, NULL,
+		      &found) &&
+		found.gl_pathc == 25);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct np_measured measured;
+		struct np_self_check check = { .n = 0 };
+		double share;
+
+		T_CHECK(!np_measured_load(found.gl_pathv[i], &measured, NULL));
+		T_ROW(found.gl_pathv[i],
+		      !np_self_check(&measured.set[0].fabric, &check, NULL) &&
+			      check.n && !check.doubtful);
+		share = check.mean_points / check.constant_points;
+		least = fmin(least, share);
+		most = fmax(most, share);
+		np_measured_free(&measured);
+	}
+	globfree(&found);
+	T_ROW("as methods.md says",
+	      fabs(least - 0.19) < 0.005 && fabs(most - 0.47) < 0.005);
 }
