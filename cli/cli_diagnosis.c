@@ -287,33 +287,16 @@ int cli_since_default(const struct cli_cmd *self, struct cli_diagnosis_opt *opt,
 	return -1;
 }
 
-/* A decimal number below Slurm's special values; *text moves past it. */
-static bool take_number(const char **text, uint32_t *out)
-{
-	unsigned long number;
-	char *end;
-
-	if (!isdigit((unsigned char)**text))
-		return false;
-	errno = 0;
-	number = strtoul(*text, &end, 10);
-	if (errno || number >= UINT32_MAX - 1)
-		return false;
-	*text = end;
-	*out = (uint32_t)number;
-	return true;
-}
-
 int cli_job_parse(const struct cli_cmd *self, const char *word, uint32_t *id,
 		  uint32_t *task)
 {
 	const char *rest = word;
-	bool good = take_number(&rest, id) && *id;
+	bool good = np_acct_take_id(&rest, id) && *id;
 
 	*task = NP_ACCT_NO_TASK;
 	if (good && *rest == '_') {
 		rest++;
-		good = take_number(&rest, task);
+		good = np_acct_take_id(&rest, task);
 	}
 	return good && !*rest ?
 		     -1 :

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_array.h"
+#include "np_moments.h"
 #include "np_pairs_store.h"
 
 /* ---- Results ---- */
@@ -24,15 +24,13 @@ static bool matches_run(const struct np_pairs_run *run, enum np_pairs_kind kind,
 /* Find the median time to start a program; 0 if it was not measured. */
 static double find_launch_sec(const struct np_pairs *pairs, const char *program)
 {
-	double *sec = cli_calloc(pairs->n_runs, sizeof(*sec)), median = 0;
+	double *sec = cli_calloc(pairs->n_runs, sizeof(*sec)), median;
 	size_t n = 0;
 
 	for (size_t i = 0; i < pairs->n_runs; i++)
 		if (matches_run(&pairs->run[i], NP_PAIRS_LAUNCH, program, NULL))
 			sec[n++] = pairs->run[i].sec;
-	qsort(sec, n, sizeof(*sec), np_order_double);
-	if (n)
-		median = (sec[n / 2] + sec[(n - 1) / 2]) / 2;
+	median = n ? np_median(sec, n) : 0;
 	free(sec);
 	return median;
 }

@@ -51,16 +51,12 @@ static int read_all(int fd, double until, char *buf, size_t len)
 	size_t used = 0;
 
 	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		double left = until - np_mono_sec();
 		char rest[4096];
 		bool room = used + 1 < len;
 		ssize_t got;
 
-		if (left <= 0)
+		if (!np_fd_wait(fd, POLLIN, until))
 			return -ETIMEDOUT;
-		if (poll(&p, 1, (int)(1000 * left) + 1) <= 0)
-			continue;
 		got = read(fd, room ? buf + used : rest,
 			   room ? len - 1 - used : sizeof(rest));
 		if (got < 0 && errno == EINTR)

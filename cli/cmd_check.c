@@ -252,17 +252,9 @@ static int run_probes(const char *transport, double sec, char *buf)
 static int read_calibration(struct np_calibration *cal, struct np_err *err)
 {
 	char path[64];
-	size_t len;
-	char *text;
-	int rc;
 
 	snprintf(path, sizeof(path), "%s/calibration.json", getenv("TMP"));
-	rc = np_read_file(path, MAX_OUTPUT, &text, &len, err);
-	if (rc)
-		return rc;
-	rc = np_calibration_parse(text, len, path, cal, err);
-	free(text);
-	return rc;
+	return NP_READ_PARSED(path, MAX_OUTPUT, np_calibration_parse, cal, err);
 }
 
 /*

@@ -1459,14 +1459,6 @@ static int add_mix(struct sim *sim)
 	return -1;
 }
 
-/* A hash: what is drawn for a job depends on its id and the seed alone. */
-static uint64_t scramble(uint64_t x)
-{
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 /*
  * Of the profiles that are used: the largest slowdown that placement knows, and
  * the number of pairs with an uncertain prediction.
@@ -1520,9 +1512,12 @@ static void sample_profiles(struct sim *sim, uint32_t seed)
 	for (size_t k = 0; k < sim->opt->mix.n; k++)
 		profile[k] = profile_of(sim, sim->opt->mix.name[k]);
 	for (size_t i = 0; sim->opt->mix.n && i < sim->log.n; i++) {
-		/* 53 random bits, as a number below the sum of the weights. */
-		uint64_t bits = scramble(sim->log.job[i].id * 1000003 + seed);
-		double at = (double)(bits >> 11) * 0x1p-53 * sim->opt->mix.sum;
+		/*
+		 * A number below the sum of the weights, which depends on the
+		 * job's id and the seed alone.
+		 */
+		uint64_t bits = np_rng_mix(sim->log.job[i].id * 1000003 + seed);
+		double at = np_rng_unit(bits) * sim->opt->mix.sum;
 		size_t k = 0;
 
 		while (k + 1 < sim->opt->mix.n && at >= share[k])

@@ -155,20 +155,6 @@ static bool have_same_programs(const struct np_pairs *a,
 	return true;
 }
 
-/* Read the file. Returns 0, or with err -errno or an error of parsing. */
-static int read_results(const char *path, struct np_pairs *out,
-			struct np_err *err)
-{
-	char *text = NULL;
-	size_t len;
-	int rc = np_read_file(path, NP_PAIRS_MAX_BYTES, &text, &len, err);
-
-	if (!rc)
-		rc = np_pairs_parse(text, len, path, out, err);
-	free(text);
-	return rc;
-}
-
 /* Load the results in the file, if there is one, to continue them. */
 static int load_results(struct validate_ctx *ctx, struct np_err *err)
 {
@@ -178,7 +164,8 @@ static int load_results(struct validate_ctx *ctx, struct np_err *err)
 	begin_results(ctx);
 	if (ctx->options.fresh)
 		return 0;
-	rc = read_results(ctx->path, &earlier, err);
+	rc = NP_READ_PARSED(ctx->path, NP_PAIRS_MAX_BYTES, np_pairs_parse,
+			    &earlier, err);
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
 	if (!have_same_programs(&earlier, &ctx->pairs)) {

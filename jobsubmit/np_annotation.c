@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "np_option.h"
+#include "np_text.h"
 
 #define OPENING "netprof{"
 #define MAX_LIST (1 << 20) /* bytes of a hostlist */
@@ -314,12 +315,9 @@ char *np_annotation_write(const char *comment,
 		print_annotation(out, annotation);
 	fputs(rest, out);
 	free(rest);
-	if (fclose(out)) {
-		free(text);
-		return NULL;
-	}
+	text = np_text_close(out, &text);
 	/* The text before and after may together form another annotation. */
-	if (!annotation)
+	if (text && !annotation)
 		remove_annotations(text);
 	return text;
 }

@@ -91,6 +91,37 @@ static inline uint32_t np_zero_if_unset16(uint16_t value)
 	return value == NO_VAL16 || value == INFINITE16 ? 0 : value;
 }
 
+/*
+ * The requirements, without the memory. job: a pointer to Slurm's record of a
+ * job or to the description in a submission. Most of their members have the
+ * same names; segment, n_cpus and n_nodes are the values of those that do not.
+ */
+/* clang-format off */
+#define NP_JOB_REQUIREMENTS(job, segment, n_cpus, n_nodes) \
+((struct np_job_requirements){ \
+	.partition = (job)->partition, \
+	.features = (job)->features && *(job)->features ? \
+		    (job)->features : NULL, \
+	.wants_devices = (job)->tres_per_job || (job)->tres_per_node || \
+			 (job)->tres_per_socket || (job)->tres_per_task, \
+	.undetermined = np_zero_if_unset16((job)->contiguous) || \
+			(job)->shared == JOB_SHARED_TOPO || \
+			np_zero_if_unset16(segment) || \
+			np_zero_if_unset16((job)->ntasks_per_core) || \
+			np_zero_if_unset16((job)->ntasks_per_socket) || \
+			np_zero_if_unset16((job)->cores_per_socket) || \
+			np_zero_if_unset16((job)->sockets_per_node) || \
+			np_zero_if_unset16((job)->core_spec) || \
+			np_zero_if_unset((job)->pn_min_tmp_disk), \
+	.threads_per_core = np_zero_if_unset16((job)->threads_per_core), \
+	.cpus_per_node = np_zero_if_unset16((job)->pn_min_cpus), \
+	.cpus = np_zero_if_unset(n_cpus), \
+	.tasks = np_zero_if_unset((job)->num_tasks), \
+	.tasks_per_node = np_zero_if_unset16((job)->ntasks_per_node), \
+	.nodes = np_zero_if_unset(n_nodes), \
+})
+/* clang-format on */
+
 /* Set the memory from Slurm's value, which is per node or per CPU. */
 void np_job_requirements_set_memory(struct np_job_requirements *required,
 				    uint64_t memory);

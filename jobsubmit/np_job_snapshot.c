@@ -228,29 +228,10 @@ bool np_job_cache_ignores(const struct np_job_cache *cache, uint32_t uid,
 /* Collect the requirements of a job from Slurm's record. */
 static struct np_job_requirements job_requirements(const slurm_job_info_t *job)
 {
-	struct np_job_requirements required = {
-		.partition = job->partition,
-		.features = job->features && *job->features ? job->features :
-							      NULL,
-		.wants_devices = job->tres_per_job || job->tres_per_node ||
-				 job->tres_per_socket || job->tres_per_task,
-		.undetermined = np_zero_if_unset16(job->contiguous) ||
-				job->shared == JOB_SHARED_TOPO ||
-				np_zero_if_unset16(NP_JOB_SEGMENT(job)) ||
-				np_zero_if_unset16(job->ntasks_per_core) ||
-				np_zero_if_unset16(job->ntasks_per_socket) ||
-				np_zero_if_unset16(job->cores_per_socket) ||
-				np_zero_if_unset16(job->sockets_per_node) ||
-				np_zero_if_unset16(job->core_spec) ||
-				np_zero_if_unset(job->pn_min_tmp_disk),
-		.threads_per_core = np_zero_if_unset16(job->threads_per_core),
-		.cpus_per_node = np_zero_if_unset16(job->pn_min_cpus),
-		.cpus = np_zero_if_unset(job->num_cpus),
-		.tasks = np_zero_if_unset(job->num_tasks),
-		.tasks_per_node = np_zero_if_unset16(job->ntasks_per_node),
-		.nodes = np_zero_if_unset(job->num_nodes),
-	};
+	struct np_job_requirements required;
 
+	required = NP_JOB_REQUIREMENTS(job, NP_JOB_SEGMENT(job), job->num_cpus,
+				       job->num_nodes);
 	np_job_requirements_set_memory(&required, job->pn_min_memory);
 	return required;
 }

@@ -110,11 +110,8 @@ static size_t sort_owners(struct np_owner *owner, size_t n)
 	return n_unique;
 }
 
-/*
- * Replace the owners by others, which are sorted. Marks set since the last
- * np_changes_take() are kept. Returns the former owners, to be freed.
- */
-static struct np_owner *replace_owners(struct np_changes *changes,
+/* Marks set since the last np_changes_take() are kept. */
+struct np_owner *np_changes_set_owners(struct np_changes *changes,
 				       struct np_owner *owner, size_t n)
 {
 	struct np_owner *former = changes->owner;
@@ -134,12 +131,6 @@ static struct np_owner *replace_owners(struct np_changes *changes,
 	changes->owner = owner;
 	changes->n_owners = n;
 	return former;
-}
-
-void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
-			   size_t n)
-{
-	free(replace_owners(changes, owner, sort_owners(owner, n)));
 }
 
 bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
@@ -660,7 +651,7 @@ void np_shared_set_owners(struct np_shared *shared, struct np_owner *owner,
 
 	n = sort_owners(owner, n); /* while callbacks need not wait */
 	pthread_mutex_lock(&shared->lock);
-	former = replace_owners(shared->changes, owner, n);
+	former = np_changes_set_owners(shared->changes, owner, n);
 	pthread_mutex_unlock(&shared->lock);
 	free(former);
 }
@@ -974,31 +965,12 @@ static struct np_job_requirements
 submission_requirements(const job_desc_msg_t *desc)
 {
 	uint32_t cpus_per_task = np_zero_if_unset16(desc->cpus_per_task);
-	uint32_t tasks = np_zero_if_unset(desc->num_tasks);
-	uint64_t cpus = (uint64_t)tasks * (cpus_per_task ? cpus_per_task : 1);
-	struct np_job_requirements required = {
-		.partition = desc->partition,
-		.features = desc->features && *desc->features ? desc->features :
-								NULL,
-		.wants_devices = desc->tres_per_job || desc->tres_per_node ||
-				 desc->tres_per_socket || desc->tres_per_task,
-		.undetermined = np_zero_if_unset16(desc->contiguous) ||
-				desc->shared == JOB_SHARED_TOPO ||
-				np_zero_if_unset16(NP_DESC_SEGMENT(desc)) ||
-				np_zero_if_unset16(desc->ntasks_per_core) ||
-				np_zero_if_unset16(desc->ntasks_per_socket) ||
-				np_zero_if_unset16(desc->cores_per_socket) ||
-				np_zero_if_unset16(desc->sockets_per_node) ||
-				np_zero_if_unset16(desc->core_spec) ||
-				np_zero_if_unset(desc->pn_min_tmp_disk),
-		.threads_per_core = np_zero_if_unset16(desc->threads_per_core),
-		.cpus_per_node = np_zero_if_unset16(desc->pn_min_cpus),
-		.cpus = np_zero_if_unset(desc->min_cpus),
-		.tasks = tasks,
-		.tasks_per_node = np_zero_if_unset16(desc->ntasks_per_node),
-		.nodes = np_zero_if_unset(desc->min_nodes),
-	};
+	struct np_job_requirements required;
+	uint64_t cpus;
 
+	required = NP_JOB_REQUIREMENTS(desc, NP_DESC_SEGMENT(desc),
+				       desc->min_cpus, desc->min_nodes);
+	cpus = required.tasks * (cpus_per_task ? cpus_per_task : 1);
 	if (cpus > required.cpus)
 		required.cpus = cpus;
 	np_job_requirements_set_memory(&required, desc->pn_min_memory);

@@ -103,11 +103,11 @@ void np_changes_free(struct np_changes *changes); /* NULL is allowed */
 bool np_may_change(uint32_t uid, uint32_t owner);
 
 /*
- * Set the owners of the jobs in the last pass and of their arrays, in any order
- * and with duplicates. Takes the array.
+ * Set the owners of the jobs in the last pass and of their arrays, sorted by
+ * id, each once. Takes the array, and returns the former one, to be freed.
  */
-void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
-			   size_t n);
+struct np_owner *np_changes_set_owners(struct np_changes *changes,
+				       struct np_owner *owner, size_t n);
 
 /* Whether id is a known job or array that uid may not change. */
 bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
@@ -285,7 +285,10 @@ void np_shared_withdraw(struct np_shared *shared);
 void np_shared_set_written(struct np_shared *shared, struct np_written *written,
 			   size_t n);
 
-/* For the thread: the functions of np_changes, with the lock taken. */
+/*
+ * For the thread: the functions of np_changes, with the lock taken. The owners
+ * may be in any order and have duplicates.
+ */
 void np_shared_set_owners(struct np_shared *shared, struct np_owner *owner,
 			  size_t n);
 struct np_change *np_shared_take_changes(struct np_shared *shared, size_t *n);

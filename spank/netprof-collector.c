@@ -141,14 +141,9 @@ static void exec_saver(const struct np_conf *conf, int fd)
 	const int keep[] = { fd, -1, -1 };
 	char path[PATH_MAX + 32];
 	char *argv[] = { path, "--own", NULL };
-	pid_t pid = fork();
 
-	if (pid)
-		_exit(pid < 0 ? errno : 0);
 	snprintf(path, sizeof(path), "%s/netprof-saver", conf->libexecdir);
-	if (!np_detach(keep, NP_ARRAY_SIZE(keep)))
-		execv(path, argv);
-	_exit(127);
+	np_exec_detached(keep, NP_ARRAY_SIZE(keep), argv, environ, NULL);
 }
 
 /* Start a saver of the user's own. Returns a socket, or -errno with err. */

@@ -271,26 +271,10 @@ static void lift_limits(void)
 }
 
 /*
- * Allow this process MPI_BYTES of memory beyond what it has. Users control the
- * size of the tables in a file, and this process belongs to no job that would
- * limit its memory.
+ * Memory that a child may use to look into a library. Users control the size of
+ * the tables in it, and the child belongs to no job that would limit its memory.
  */
 #define MPI_BYTES (256ul << 20)
-
-static void limit_memory(void)
-{
-	FILE *f = fopen("/proc/self/statm", "re");
-	unsigned long pages = 0;
-	struct rlimit l;
-
-	if (!f || fscanf(f, "%lu", &pages) != 1)
-		_exit(1);
-	fclose(f);
-	l.rlim_cur = l.rlim_max =
-		pages * (unsigned long)sysconf(_SC_PAGESIZE) + MPI_BYTES;
-	if (setrlimit(RLIMIT_AS, &l))
-		_exit(1);
-}
 
 /*
  * Runs in a child: handle a request. The child keeps no connection open,
@@ -307,8 +291,8 @@ static void run_child(const struct np_saver_request *request, bool as_user,
 	if (as_user)
 		become(request->client);
 	lift_limits();
-	if (request->kind == NP_SAVER_MPI)
-		limit_memory();
+	if (request->kind == NP_SAVER_MPI && np_limit_memory(MPI_BYTES))
+		_exit(1);
 	do_request(request->kind, request->text, request->len,
 		   NP_ARRAY_SIZE(keep) - 1);
 	_exit(0);

@@ -1211,25 +1211,6 @@ struct known_job {
 	const char *nodes;	       /* hostlist expression */
 };
 
-/* Allow this process so many more bytes of memory, and no core file. */
-static void limit_memory(double bytes)
-{
-	const struct rlimit none = { 0, 0 };
-	FILE *f = fopen("/proc/self/statm", "re");
-	unsigned long pages = 0;
-	struct rlimit most;
-
-	if (f && fscanf(f, "%lu", &pages) != 1)
-		pages = 0;
-	if (f)
-		fclose(f);
-	setrlimit(RLIMIT_CORE, &none);
-	most.rlim_cur = most.rlim_max =
-		(rlim_t)((double)pages * (double)sysconf(_SC_PAGESIZE) + bytes);
-	if (pages)
-		setrlimit(RLIMIT_AS, &most);
-}
-
 static void print_job(const slurm_job_info_t *job, FILE *out)
 {
 	int base = job->job_state & JOB_STATE_BASE;
@@ -1247,6 +1228,7 @@ static void print_job(const slurm_job_info_t *job, FILE *out)
 static void send_jobs(int fd, np_load_jobs_f *load, double most_bytes)
 {
 	const int keep[] = { -1, -1, -1, fd };
+	const struct rlimit none = { 0, 0 };
 	job_info_msg_t *msg = NULL;
 	FILE *out;
 
@@ -1256,7 +1238,8 @@ static void send_jobs(int fd, np_load_jobs_f *load, double most_bytes)
 		      fdopen(NP_ARRAY_SIZE(keep) - 1, "w");
 	if (!out)
 		_exit(1);
-	limit_memory(most_bytes);
+	setrlimit(RLIMIT_CORE, &none); /* no core file */
+	np_limit_memory(most_bytes);
 	if (load(&msg)) {
 		fprintf(out, "error %s\n", slurm_strerror(errno));
 	} else {

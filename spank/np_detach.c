@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,6 +45,21 @@ int np_detach(const int keep[], int n_keep)
 	return 0;
 }
 
+void np_exec_detached(const int keep[], int n_keep, char *const argv[],
+		      char *const env[], pid_t *pid)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (!np_detach(keep, n_keep))
+			execve(argv[0], argv, env);
+		_exit(127);
+	}
+	if (child > 0 && pid)
+		*pid = child;
+	_exit(child < 0 ? errno : 0);
+}
+
 int np_fd_above(int fd)
 {
 	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
@@ -63,4 +81,19 @@ int np_fds_above(int fd[2])
 	}
 	errno = EMFILE;
 	return -EMFILE;
+}
+
+int np_limit_memory(double more_bytes)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+	bool known = f && fscanf(f, "%lu", &pages) == 1;
+	struct rlimit most;
+
+	if (f)
+		fclose(f);
+	most.rlim_cur = most.rlim_max =
+		(rlim_t)((double)pages * (double)sysconf(_SC_PAGESIZE) +
+			 more_bytes);
+	return known && !setrlimit(RLIMIT_AS, &most) ? 0 : -EIO;
 }

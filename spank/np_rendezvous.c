@@ -17,6 +17,7 @@
 
 #include "np_detach.h"
 #include "np_option.h"
+#include "np_rng.h"
 
 /* ---- the rendezvous as text ---- */
 
@@ -90,19 +91,11 @@ int np_rendezvous_find(const char *text, size_t component,
 	return 0;
 }
 
-/* Return a pseudo-random number for z (SplitMix64, Steele et al. 2014). */
-static uint64_t mix_bits(uint64_t z)
-{
-	z += 0x9e3779b97f4a7c15ULL;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
 bool np_rendezvous_takes_part(const struct np_rendezvous_entry *entry,
 			      uint32_t node, uint32_t n_nodes)
 {
 	uint64_t n_groups = entry->max_nodes / 2, group, from, to, first;
+	uint64_t state;
 
 	if (n_nodes <= entry->max_nodes)
 		return node < n_nodes;
@@ -113,8 +106,8 @@ bool np_rendezvous_takes_part(const struct np_rendezvous_entry *entry,
 	group = (uint64_t)node * n_groups / n_nodes;
 	from = (group * n_nodes + n_groups - 1) / n_groups;
 	to = ((group + 1) * n_nodes + n_groups - 1) / n_groups;
-	first = from + mix_bits(((uint64_t)entry->seed << 32) + group) %
-			       (to - from - 1);
+	state = ((uint64_t)entry->seed << 32) + group;
+	first = from + np_rng_next(&state) % (to - from - 1);
 	return node < n_nodes && (node == first || node == first + 1);
 }
 
@@ -291,29 +284,6 @@ static void make_command(const struct np_agent_params *params,
 	np_args_add(args, "--parent=%ld", (long)params->parent);
 }
 
-/*
- * Start the agent and exit, so that init adopts the agent. This runs in a
- * child of the task, made by vfork(): the task is a copy of slurmstepd, and to
- * copy its page tables twice more would take longer than everything else. The
- * agent is made by fork(): after vfork() the task would wait until the agent is
- * loaded, without end if its file system does not answer.
- */
-static void start_detached(char *const argv[], char *const env[],
-			   pid_t *agent_pid)
-{
-	static const int keep[] = { -1, -1, -1 };
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		if (!np_detach(keep, 3))
-			execve(argv[0], argv, env);
-		_exit(127);
-	}
-	if (pid > 0 && agent_pid)
-		*agent_pid = pid;
-	_exit(pid < 0 ? errno : 0);
-}
-
 void np_agent_cookies(const struct np_rendezvous_entry *entry,
 		      char text[NP_AGENT_COOKIES])
 {
@@ -321,8 +291,15 @@ void np_agent_cookies(const struct np_rendezvous_entry *entry,
 		 entry->agent_cookie, entry->collector_cookie);
 }
 
+/*
+ * The child of the task is made by vfork(): the task is a copy of slurmstepd,
+ * and to copy its page tables twice more would take longer than everything
+ * else. The agent is made by fork(): after vfork() the task would wait until
+ * the agent is loaded, without end if its file system does not answer.
+ */
 int np_agent_start(const struct np_agent_params *params, char *const env[])
 {
+	static const int keep[] = { -1, -1, -1 };
 	/* Everybody on the host can read arguments, but not the environment. */
 	char cookies[NP_AGENT_COOKIES];
 	const char *extra[] = { cookies, NULL };
@@ -340,7 +317,7 @@ int np_agent_start(const struct np_agent_params *params, char *const env[])
 	}
 	pid = vfork();
 	if (pid == 0)
-		start_detached(args.argv, agent_env, params->pid);
+		np_exec_detached(keep, 3, args.argv, agent_env, params->pid);
 	if (pid < 0)
 		rc = -errno;
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -12,11 +12,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "np_option.h"
 #include "np_trace_dir.h"
 
 /* ---- settings that srun passes to the tasks ---- */
@@ -51,12 +51,11 @@ static int read_line(const char **text, char *buf, size_t size)
 
 static int read_number(const char **text, uint64_t max, uint64_t *number)
 {
-	char line[24], *end;
+	char line[24];
 
-	if (read_line(text, line, sizeof(line)))
-		return -EINVAL;
-	*number = strtoull(line, &end, 10);
-	return end == line || *end || *number > max ? -EINVAL : 0;
+	return read_line(text, line, sizeof(line)) ?
+		     -EINVAL :
+		     np_whole_parse(line, max, number);
 }
 
 int np_tracing_get(const char *text, struct np_tracing *out)

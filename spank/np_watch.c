@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,25 +34,14 @@ void np_watch_start(struct np_watch *watch, pid_t task, pid_t parent)
  */
 static bool is_running_task(pid_t pid, void *unused)
 {
-	char path[64], stat_text[512], state = 'X';
-	const char *name_end;
-	size_t len;
-	FILE *file;
+	pid_t parent;
+	char state;
 
 	(void)unused;
 	if (pid == getpid())
 		return false;
-	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	len = fread(stat_text, 1, sizeof(stat_text) - 1, file);
-	fclose(file);
-	stat_text[len] = '\0';
-	/* "PID (NAME) STATE ...", where NAME may itself contain ")". */
-	name_end = strrchr(stat_text, ')');
-	return name_end && sscanf(name_end + 1, " %c", &state) == 1 &&
-	       state != 'Z' && state != 'X';
+	state = np_process_state(pid, &parent);
+	return state && state != 'Z' && state != 'X';
 }
 
 /* Without a pidfd, a zombie still counts as running until it is reaped. */

@@ -245,21 +245,15 @@ static void register_options(spank_t sp)
 /* ---- slurmd ---- */
 
 /*
- * Start the saver from a child of slurmd. As slurmd has threads, only plain
- * system calls are allowed. init adopts the grandchild, the saver, so that
- * slurmd need not wait for it.
+ * Start the saver from a child of slurmd, which need not wait for it. As slurmd
+ * has threads, only plain system calls are allowed.
  */
 static void exec_saver(char *path, int control)
 {
 	const int keep[] = { control, -1, -1 };
 	char *argv[] = { path, NULL }, *env[] = { NULL };
-	pid_t pid = fork();
 
-	if (pid)
-		_exit(pid < 0 ? errno : 0);
-	if (!np_detach(keep, NP_ARRAY_SIZE(keep)))
-		execve(path, argv, env);
-	_exit(127);
+	np_exec_detached(keep, NP_ARRAY_SIZE(keep), argv, env, NULL);
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "np_clock.h"
+#include "np_rng.h"
 #include "np_snapshot.h"
 
 const struct bench_mix bench_mixes[] = {
@@ -20,11 +21,8 @@ const size_t bench_n_mixes = NP_ARRAY_SIZE(bench_mixes);
 double bench_random(void)
 {
 	static uint64_t seed = 1;
-	uint64_t z = seed += 0x9e3779b97f4a7c15;
 
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (double)((z ^ z >> 31) >> 11) / (double)(UINT64_C(1) << 53);
+	return np_rng_unit(np_rng_next(&seed));
 }
 
 uint32_t bench_below(uint32_t n)

@@ -109,6 +109,8 @@ prints_nothing() {
 	out=$("$@") && [ -z "$out" ]
 }
 
+no_jobs() { prints_nothing inside squeue -h; }
+
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print b ? a / b : -1 }'; }
 
 # Lines "WITH WITHOUT" on standard input: the paired ratios, their median, and the interval

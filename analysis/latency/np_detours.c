@@ -184,11 +184,7 @@ void np_detours_free(struct np_detours *d)
  */
 static double place_of(uint64_t seed, uint32_t rank)
 {
-	uint64_t h = (seed + 1) * 0x9e3779b97f4a7c15u + rank;
-
-	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
-	h = (h ^ h >> 27) * 0x94d049bb133111ebu;
-	return (double)((h ^ h >> 31) >> 11) * 0x1p-53;
+	return np_rng_unit(np_rng_mix((seed + 1) * NP_RNG_STEP + rank));
 }
 
 /* The first detour that ends after t; t is below the end of the last one. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include <gsl/gsl_cdf.h>
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
+
+#include "np_moments.h"
 
 /*
  * Bytes cost as much as everything else once a message takes this many times as
@@ -99,13 +99,6 @@ static int add_size(struct trips *t, uint32_t bytes, struct np_err *err)
 	return 0;
 }
 
-/* Median; sorts x. */
-static double median(double *x, size_t n)
-{
-	gsl_sort(x, 1, n);
-	return gsl_stats_median_from_sorted_data(x, 1, n);
-}
-
 /*
  * Number of samples of the same kind as the first, and their median less
  * pauses.
@@ -120,7 +113,7 @@ static size_t read_kind(const struct work *w, size_t at, double *sec)
 			s[n].sec - (s[n].n ? s[n].n - 1 : 0) * s[n].delay_sec;
 		n++;
 	}
-	*sec = median(w->times, n);
+	*sec = np_median(w->times, n);
 	return n;
 }
 
@@ -210,7 +203,7 @@ static void read_blocks(struct work *w)
 static struct np_loggps_value interval(double *x, size_t n, double confidence)
 {
 	const double tail = (1 - confidence) / 2;
-	const double value = median(x, n);
+	const double value = np_median(x, n);
 	size_t k = 0;
 
 	while (k + 1 <= n / 2 &&
@@ -225,7 +218,7 @@ static double median_trip(const struct trips *t, size_t size)
 {
 	for (size_t b = 0; b < t->n_blocks; b++)
 		t->column[b] = t->sec[b * t->n_sizes + size];
-	return median(t->column, t->n_blocks);
+	return np_median(t->column, t->n_blocks);
 }
 
 /* Sums over one side of a step. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_array.h"
+#include "np_moments.h"
 
 /* Tags of the kinds of messages; the first is "prtt" in ASCII. */
 enum { ANNOUNCEMENT = 0x70727474, ACCEPTED, DATA, REPLY };
@@ -285,9 +285,7 @@ static void record_median(struct prtt *prtt, struct np_prtt *sample)
 {
 	struct client *client = &prtt->client;
 
-	qsort(client->sec, NP_PRTT_REPEATS, sizeof(client->sec[0]),
-	      np_order_double);
-	sample->sec = client->sec[NP_PRTT_REPEATS / 2];
+	sample->sec = np_median(client->sec, NP_PRTT_REPEATS);
 	if (client->block) {
 		prtt->conf.report(sample, prtt->conf.env.arg);
 	} else if (client->kind < client->n_sizes) {

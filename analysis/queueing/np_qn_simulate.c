@@ -13,6 +13,7 @@
 #include <gsl/gsl_sort.h>
 
 #include "np_array.h"
+#include "np_rng.h"
 
 #define MAX_CUSTOMERS 100000 /* at the same time */
 #define MAX_EVENTS 20000000  /* ends the simulation; some seconds */
@@ -59,11 +60,7 @@ struct run {
  */
 static double uniform(struct run *r)
 {
-	uint64_t z = r->random += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+	return np_rng_unit(np_rng_next(&r->random)) + 0x1p-54;
 }
 
 /* Schedules an event after an exponentially distributed time. */

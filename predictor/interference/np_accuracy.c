@@ -5,17 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
-
-/* The median; sorts the values. */
-static double median(double *values, size_t n)
-{
-	if (!n)
-		return NAN;
-	gsl_sort(values, 1, n);
-	return gsl_stats_median_from_sorted_data(values, 1, n);
-}
+#include "np_moments.h"
 
 static double share(size_t part, size_t whole)
 {
@@ -71,15 +61,15 @@ int np_accuracy_score(const struct np_scored *scored, size_t n,
 			count_pair(&scored[i], &tally, &got);
 	got.mean_points = got.n ? tally.error_sum / (double)got.n : NAN;
 	got.bias_points = got.n ? tally.bias_sum / (double)got.n : NAN;
-	got.median_points = median(tally.errors, got.n);
-	/* median() has sorted them. */
+	got.median_points = np_median(tally.errors, got.n);
+	/* np_median() has sorted them. */
 	got.max_points = got.n ? tally.errors[got.n - 1] : NAN;
 	got.within_near = share(tally.near, got.n);
 	got.beyond_far = share(tally.far, got.n);
 	got.recall = share(tally.hits, got.n_harm);
 	got.precision = share(tally.hits, got.n_predicted_harm);
 	got.coverage = share(tally.covered, got.n_intervals);
-	got.width_points = median(tally.widths, got.n_intervals);
+	got.width_points = np_median(tally.widths, got.n_intervals);
 	free(tally.errors);
 	*out = got;
 	return 0;
@@ -99,7 +89,7 @@ int np_accuracy_score_constant(const struct np_scored *scored, size_t n,
 			same[n_same++].measured = scored[i].measured;
 		}
 	if (!rc)
-		*constant = median(measured, n_same);
+		*constant = np_median(measured, n_same);
 	for (size_t i = 0; !rc && i < n_same; i++) {
 		same[i].predicted = *constant;
 		same[i].low = same[i].high = NAN;

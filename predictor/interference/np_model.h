@@ -82,9 +82,9 @@ enum np_pred_flag {
 	NP_PRED_PAST_LEVELS = 1 << 11, /* the co-runner slows some level more
 					  than any level does */
 	NP_PRED_WIDE = 1 << 12, /* the interval is too wide to decide by */
-	NP_PRED_OTHER_RAIL = 1 << 13, /* some co-runners load none of the
+	NP_PRED_OTHER_RAIL = 1 << 13,  /* some co-runners load none of the
 					 victim's rails, and were ignored */
-	NP_PRED_LATENCIES = 1 << 14,  /* a fallback, from the co-runner's
+	NP_PRED_LATENCIES = 1 << 14,   /* a fallback, from the co-runner's
 					latencies only */
 	NP_PRED_CALIBRATION = 1 << 15, /* the levels of the calibration do not
 					  predict each other */

@@ -139,7 +139,7 @@ struct np_leaf_jobs {
 
 /* The jobs of one owner on one leaf that others do not see. */
 struct np_user_load {
-	uint32_t leaf;
+	uint32_t leaf;	     /* first, as np_order_u32() expects */
 	uint32_t first, end; /* range of entries in private.at */
 	uint32_t from_user;  /* index of its first load in from_user[] */
 };
@@ -1088,14 +1088,6 @@ static uint64_t load_from_user(const struct np_leaf_loads *loads,
 	return sum;
 }
 
-static int by_leaf(const void *key, const void *load)
-{
-	uint32_t x = *(const uint32_t *)key;
-	const struct np_user_load *user_load = load;
-
-	return x < user_load->leaf ? -1 : x > user_load->leaf;
-}
-
 /* The same of the private jobs that an owner has on a leaf. */
 static uint64_t load_from_owner(const struct np_leaf_loads *loads,
 				uint32_t profile, uint32_t touch, uint32_t leaf,
@@ -1106,7 +1098,7 @@ static uint64_t load_from_owner(const struct np_leaf_loads *loads,
 	const struct np_user_load *load = user_loads_of(loads, owner, &n);
 
 	if (n)
-		load = bsearch(&leaf, load, n, sizeof(*load), by_leaf);
+		load = bsearch(&leaf, load, n, sizeof(*load), np_order_u32);
 	return load ? load_from_user(loads, load, profile, touch, except) : 0;
 }
 

@@ -117,6 +117,14 @@ double np_quantile(double *v, size_t n, double q)
 	return v[(size_t)(q * (double)(n - 1) + 0.5)];
 }
 
+double np_median(double *v, size_t n)
+{
+	if (!n)
+		return NAN;
+	qsort(v, n, sizeof(*v), np_order_double);
+	return (v[n / 2] + v[(n - 1) / 2]) / 2;
+}
+
 /* ---- noise of a measured slowdown ---- */
 
 double np_noise_freedom(const struct np_mean *mean, double *square)

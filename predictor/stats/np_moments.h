@@ -114,6 +114,9 @@ static inline bool np_slowdown_valid(const struct np_mean *m)
 /* The value nearest to a quantile of n, which become sorted; NaN if n is 0. */
 double np_quantile(double *v, size_t n, double q);
 
+/* The median of n values, which become sorted; NaN if n is 0. */
+double np_median(double *v, size_t n);
+
 /* ---- noise of a measured slowdown ---- */
 
 /*

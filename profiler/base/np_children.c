@@ -23,27 +23,25 @@ static pid_t find_of_thread(const char *path, bool (*is_it)(pid_t, void *),
 	return found;
 }
 
-/* The parent of a process; 0: unknown. */
-static pid_t parent_of(pid_t pid)
+char np_process_state(pid_t pid, pid_t *parent)
 {
-	char path[64], text[512];
+	char path[64], text[512], state;
 	const char *name_end;
-	long parent = 0;
 	size_t len;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
 	f = fopen(path, "re");
 	if (!f)
-		return 0;
+		return '\0';
 	len = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[len] = '\0';
 	/* "PID (NAME) STATE PARENT ...", where NAME may contain ")". */
 	name_end = strrchr(text, ')');
-	if (!name_end || sscanf(name_end + 1, " %*c %ld", &parent) != 1)
-		return 0;
-	return (pid_t)parent;
+	return name_end && sscanf(name_end + 1, " %c %d", &state, parent) == 2 ?
+		       state :
+		       '\0';
 }
 
 /*
@@ -54,14 +52,15 @@ static pid_t find_by_parent(pid_t of, bool (*is_it)(pid_t, void *), void *arg)
 {
 	DIR *processes = opendir("/proc");
 	struct dirent *d;
-	pid_t found = 0;
+	pid_t found = 0, parent;
 
 	while (processes && !found && (d = readdir(processes))) {
 		pid_t pid = isdigit((unsigned char)d->d_name[0]) ?
 				    (pid_t)strtol(d->d_name, NULL, 10) :
 				    0;
 
-		if (pid && parent_of(pid) == of && is_it(pid, arg))
+		if (pid && np_process_state(pid, &parent) && parent == of &&
+		    is_it(pid, arg))
 			found = pid;
 	}
 	if (processes)

@@ -1,9 +1,18 @@
-/* Descendants of a process, as Linux lists them (CONFIG_PROC_CHILDREN). */
+/*
+ * Descendants of a process, as Linux lists them (CONFIG_PROC_CHILDREN), and
+ * their states.
+ */
 #ifndef NP_CHILDREN_H
 #define NP_CHILDREN_H
 
 #include <stdbool.h>
 #include <sys/types.h>
+
+/*
+ * The state of a process as in /proc/PID/stat, such as 'R' or 'Z', and its
+ * parent; '\0': unknown.
+ */
+char np_process_state(pid_t pid, pid_t *parent);
 
 /*
  * Call is_it() for the children of a process, whichever of its threads started

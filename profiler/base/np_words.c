@@ -143,8 +143,7 @@ uint64_t np_words_count(struct np_words *w, size_t i, uint64_t max)
 	const char *text = np_words_at(w, i);
 	uint64_t n;
 
-	if (strspn(text, "0123456789") == strlen(text) &&
-	    !np_bytes_parse(text, &n) && n <= max)
+	if (!np_whole_parse(text, max, &n))
 		return n;
 	np_words_fail(w, -EINVAL,
 		      "\"%.40s\": expected a whole number, at most %llu", text,

@@ -204,17 +204,16 @@ static enum np_acct_state state_of(const char *text)
 	return NP_ACCT_OTHER;
 }
 
-/* Take digits from *p; false: there is no number. */
-static bool take_id(const char **p, uint32_t *out)
+bool np_acct_take_id(const char **text, uint32_t *id)
 {
 	uint64_t v = 0;
 
-	if (!isdigit((unsigned char)**p))
+	if (!isdigit((unsigned char)**text))
 		return false;
-	for (; isdigit((unsigned char)**p) && v < UINT32_MAX; ++*p)
-		v = 10 * v + (uint64_t)(**p - '0');
-	*out = (uint32_t)v;
-	return v < UINT32_MAX;
+	for (; isdigit((unsigned char)**text) && v < UINT32_MAX; ++*text)
+		v = 10 * v + (uint64_t)(**text - '0');
+	*id = (uint32_t)v;
+	return v < UINT32_MAX - 1;
 }
 
 /*
@@ -226,21 +225,21 @@ static bool read_id(const struct reader *r, struct np_acct_job *j)
 	const char *p = r->value[JOB_ID], *raw = r->value[RAW_ID];
 
 	j->task = NP_ACCT_NO_TASK;
-	if (!take_id(&p, &j->id))
+	if (!np_acct_take_id(&p, &j->id))
 		return false;
 	if (*p == '_') {
 		p++;
 		j->array = j->id;
-		if (!take_id(&p, &j->task))
+		if (!np_acct_take_id(&p, &j->task))
 			return false;
 	} else if (*p == '+') {
 		uint32_t component;
 
 		p++;
-		if (!take_id(&p, &component))
+		if (!np_acct_take_id(&p, &component))
 			return false;
 	}
-	return !*p && (!*raw || (take_id(&raw, &j->id) && !*raw));
+	return !*p && (!*raw || (np_acct_take_id(&raw, &j->id) && !*raw));
 }
 
 /* -EINVAL with err: name, line, column, value, and what was expected. */

@@ -112,6 +112,12 @@ const char *np_acct_text(const struct np_index *x, uint32_t number, char *buf,
 /* Number of nodes of jobs that are on no leaf switch of the topology. */
 size_t np_acct_off_leaves(const struct np_acct *h);
 
+/*
+ * Read the number of a job or task; *text moves past it. False: there is none,
+ * or it is one of Slurm's special values.
+ */
+bool np_acct_take_id(const char **text, uint32_t *id);
+
 /* The last start of a job, or NULL. task: of array job id, or NO_TASK. */
 const struct np_acct_job *np_acct_find(const struct np_acct *h, uint32_t id,
 				       uint32_t task);

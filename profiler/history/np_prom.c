@@ -434,9 +434,7 @@ static char *form(struct np_http *h, const struct field *field, size_t n)
 		fprintf(f, "%s%s=%s", i ? "&" : "", field[i].name, v ? v : "");
 		curl_free(v);
 	}
-	if (f)
-		fclose(f);
-	return text;
+	return f ? np_text_close(f, &text) : NULL;
 }
 
 /* Turn the result of a transfer, or its HTTP status, into an error. */

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_rng.h"
+
 /* Message tags: these constants, plus the rank of the sender. */
 #define TAG_PING (1ull << 32)
 #define TAG_PONG (2ull << 32)
@@ -42,7 +44,7 @@ struct client {
 	double sent_sec;     /* time of the last request */
 	double poll_until_sec;
 	struct np_poll poll;
-	uint64_t random; /* state of random_unit() */
+	uint64_t random; /* state of np_rng_next() */
 };
 
 struct server {
@@ -141,20 +143,12 @@ static enum np_liveness_state check_peer(struct channel *ch, double now_sec,
 
 #define GOLDEN_RATIO 0.6180339887498949
 
-/* Uniform in [0, 1): splitmix64 of Steele, Lea and Flood (2014). */
-static double random_unit(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
 /* Time from one exchange to the next. */
 static double random_interval(struct client *cl)
 {
-	return cl->conf->period_sec * (0.75 + 0.5 * random_unit(&cl->random));
+	double unit = np_rng_unit(np_rng_next(&cl->random));
+
+	return cl->conf->period_sec * (0.75 + 0.5 * unit);
 }
 
 static void client_start(struct client *cl)

@@ -10,6 +10,7 @@
 
 #include "np_clock.h"
 #include "np_read.h"
+#include "np_text.h"
 
 #define LINE_SIZE (2 * NP_WIRE_MAX_BYTES + 64)
 #define SRUN_PIECE 256 /* bytes per line; srun forwards 1024 chars at once */
@@ -336,7 +337,6 @@ static int release_all(struct np_wire_host *host, char **out)
 {
 	size_t len;
 	FILE *f = open_memstream(out, &len);
-	int failed;
 
 	if (!f)
 		return -ENOMEM;
@@ -350,12 +350,8 @@ static int release_all(struct np_wire_host *host, char **out)
 	}
 	host->n_at_fence = 0;
 	fputs("go\n", f);
-	failed = ferror(f);
-	if (!fclose(f) && !failed)
-		return 0;
-	free(*out);
-	*out = NULL;
-	return -ENOMEM;
+	*out = np_text_close(f, out);
+	return *out ? 0 : -ENOMEM;
 }
 
 /* A process waits at the fence. */

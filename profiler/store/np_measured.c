@@ -905,14 +905,8 @@ int np_measured_parse(const char *text, size_t len, const char *where,
 int np_measured_load(const char *path, struct np_measured *out,
 		     struct np_err *err)
 {
-	char *text = NULL;
-	size_t len;
-	int rc = np_read_file(path, NP_MEASURED_MAX_BYTES, &text, &len, err);
-
-	if (!rc)
-		rc = np_measured_parse(text, len, path, out, err);
-	free(text);
-	return rc;
+	return NP_READ_PARSED(path, NP_MEASURED_MAX_BYTES, np_measured_parse,
+			      out, err);
 }
 
 /* ---- calibrations ---- */

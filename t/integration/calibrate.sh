@@ -14,10 +14,6 @@ export MILD MIDDLE STRONG
 
 FABRIC=$STORE/fabric/$NETPROF_CLUSTER
 
-root() {
-	inside --user root -- bash -c "$1"
-}
-
 calibrate() { # NODES OPTIONS
 	root "salloc -Q -w '$1' netprof calibrate --seconds 0.5 \
 		--probe-seconds 1 --repeats 1 $2"
@@ -95,7 +91,7 @@ test_ctrl_c_ends_it_with_a_message_and_keeps_the_measurements() {
 	grep -q "the finished measurements are kept" "$TMPDIR/first" ||
 		fail "it says: $(tail -n 2 "$TMPDIR/first")"
 	measured 5 || fail "less is left"
-	wait_for no_steps
+	wait_for no_jobs
 }
 
 # Continues the previous test. With nodes of both leaves uplinks are measured, too. The effect
@@ -112,7 +108,7 @@ test_a_killed_calibration_continues_and_its_result_is_complete() {
 	before=$(($(cat "$FABRIC"/.unfinished-* | wc -l) - 4))
 	wait_for 30 nothing_of_ours_runs
 	# A slurmstepd may run for a minute if its step was starting as the job ended.
-	wait_for no_steps
+	wait_for no_jobs
 	calibrate 'n[0-15]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/second" 2>&1 ||
 		fail "$(tail -n 3 "$TMPDIR/second")"
 	grep -q "continuing the calibration begun" "$TMPDIR/second" ||
@@ -149,10 +145,6 @@ nothing_of_ours_runs() {
 			>/dev/null || rc=$?
 		[ "$rc" = 1 ] || return 1 # 0: found; more: pgrep failed
 	done
-}
-
-no_steps() {
-	prints_nothing inside squeue -h
 }
 
 # Disjoint nodes slow each other through the shared fabric. Up to three times, as each pair
@@ -217,7 +209,7 @@ test_one_run_with_free_nodes_has_measurement_intervals() {
 		! (has_intervals) >/dev/null || break
 	done
 	has_intervals
-	no_steps || wait_for no_steps
+	no_jobs || wait_for no_jobs
 	alice "netprof show blocks" >"$TMPDIR/page"
 	grep -q '^Intervals .* of 1 run ([0-9]* s)' "$TMPDIR/page" ||
 		fail "the page says: $(tail -n 20 "$TMPDIR/page")"
@@ -248,7 +240,7 @@ test_the_next_run_continues_and_may_be_killed_in_an_interval() {
 	alice "scancel -u alice"
 	wait $! || :
 	wait_for 30 nothing_of_ours_runs
-	wait_for no_steps
+	wait_for no_jobs
 	expect blocks 'length == 2 and (sort_by(.start) | .[1] |
 		(.blocks_alone | length) == 0 and
 		any(.blocks[]; .level != null and .rate > 0))'
@@ -265,7 +257,7 @@ test_a_program_that_ends_early_has_no_curve_yet() {
 	for i in 1 2 3; do
 		run_in_blocks "early$i" 9 '' '--netprofile-trace lmp -in early.in -log none'
 		wait_for 30 nothing_of_ours_runs
-		wait_for no_steps
+		wait_for no_jobs
 		! (has_few_intervals "early$i") >/dev/null || break
 	done
 	has_few_intervals "early$i"
@@ -293,7 +285,7 @@ test_a_program_that_sends_nothing_has_no_traffic() {
 	run_in_blocks still 20 '' 'sleep 20'
 	expect still 'length == 1 and (.[0].blocks | map(.rate) | sort |
 		length >= 2 and .[(length - 1) / 2 | floor] < 5000)'
-	wait_for no_steps
+	wait_for no_jobs
 }
 
 # The level's program exits at once: the run continues, and the record says why.
@@ -312,7 +304,7 @@ test_a_level_that_cannot_start_is_dropped_and_the_run_continues() {
 		(.[0].blocks | length >= 3 and all(.level == null)) and
 		(.[0].notes | map(select(test("did not come up"))) | length) >= 2'
 	alice "rm -r bin"
-	wait_for no_steps
+	wait_for no_jobs
 }
 
 record_has_a_loaded_block() {

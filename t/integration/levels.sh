@@ -4,14 +4,6 @@
 . "$ROOT/t/integration/flagged.lib"
 PARALLEL=50
 
-root() {
-	inside --user root -- bash -c "$1"
-}
-
-no_jobs() {
-	prints_nothing inside squeue -h
-}
-
 # The number of runs measured so far.
 measured_runs() {
 	inside jq '.runs | length' nap.pairs.json 2>/dev/null || echo 0

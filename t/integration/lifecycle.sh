@@ -112,8 +112,6 @@ test_two_clusters_run_side_by_side() {
 	equal "the first afterwards" "$(inside --name "$main" srun -N2 "${PRINT_HOST[@]}" | wc -l)" 2
 }
 
-no_jobs() { prints_nothing inside squeue -h; }
-
 test_a_standby_controller_takes_over() {
 	own_cluster --leaves 1 --nodes-per-leaf 2 --standby
 	cluster kill-node ctl

@@ -96,7 +96,7 @@ test_collector_on_a_file_system_that_hangs() {
 
 at() { # PLACE COMMAND, as root
 	if [ "$1" = login ]; then
-		as_root "$2"
+		root "$2"
 	else
 		inside --user root --on "$1" -- bash -c "$2"
 	fi
@@ -108,7 +108,7 @@ store_full() { unharmed --netprofile=full NETPROF_STORE=/run/full; }
 store_of_another_user() { unharmed --netprofile=squat NETPROF_STORE=/run/squat; }
 
 test_store_missing_read_only_full_and_of_another_user() {
-	as_root "mkdir -p /run/ro && mount -t tmpfs -o size=1m none /run/ro &&
+	root "mkdir -p /run/ro && mount -t tmpfs -o size=1m none /run/ro &&
 		mkdir -m 3777 /run/ro/users && mount -o remount,ro /run/ro
 		mkdir -p /run/full &&
 		mount -t tmpfs -o size=16k,nr_inodes=100 none /run/full &&
@@ -116,7 +116,7 @@ test_store_missing_read_only_full_and_of_another_user() {
 		head -c 100k /dev/zero >/run/full/fill || true
 		mkdir -p /run/squat/users/20001 && chmod 3777 /run/squat/users"
 	at_once no_store store_read_only store_full store_of_another_user
-	as_root "umount -l /run/ro /run/full"
+	root "umount -l /run/ro /run/full"
 }
 
 # A write would kill srun with SIGXFSZ; the program keeps its limit and its signal
@@ -265,9 +265,9 @@ test_pmix_plugin_missing() {
 
 	so=$(inside --user root -- bash -c \
 		'ls /usr/lib/*/slurm-wlm/mpi_pmix.so 2>/dev/null || true')
-	[ -z "$so" ] || as_root "mount --bind /dev/null $so"
+	[ -z "$so" ] || root "mount --bind /dev/null $so"
 	unharmed --netprofile=nopmix
-	[ -z "$so" ] || as_root "umount $so"
+	[ -z "$so" ] || root "umount $so"
 	expect nopmix '.[0].leaves[0].latency.n > 10'
 }
 
@@ -407,10 +407,6 @@ test_a_node_lost_in_the_middle() {
 }
 
 # ---- shared functions ----
-
-as_root() {
-	inside --user root -- bash -c "$1"
-}
 
 # KEY=VALUE: print the name of a copy of netprof.conf with this additional line.
 conf() {

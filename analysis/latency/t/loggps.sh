@@ -5,10 +5,6 @@
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 2 --nic-mbit 20 --uplink-mbit 10
 	--netprof "$BUILD")
 
-root() {
-	inside --user root -- bash -c "$1"
-}
-
 # Both sides poll, and all nodes share the processors: before other programs, also
 # where the kernel gives each session an equal share (autogroup in sched(7)).
 hurried() {

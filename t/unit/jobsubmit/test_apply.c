@@ -666,8 +666,8 @@ static void set_up_owners(void)
 	struct np_owner *o = calloc(2, sizeof(*o));
 
 	set_up();
-	o[0] = (struct np_owner){ .id = 10, .uid = SOME_UID };
-	o[1] = (struct np_owner){ .id = 11, .uid = SOME_UID };
+	o[0] = (struct np_owner){ .id = 11, .uid = SOME_UID };
+	o[1] = (struct np_owner){ .id = 10, .uid = SOME_UID };
 	np_shared_set_owners(c.shared, o, 2);
 }
 

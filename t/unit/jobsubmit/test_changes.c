@@ -50,9 +50,9 @@ static void know(struct np_changes *t, uint32_t uid)
 {
 	struct np_owner *o = calloc(2, sizeof(*o));
 
-	o[0] = (struct np_owner){ .id = 9, .uid = uid };
-	o[1] = (struct np_owner){ .id = 8, .uid = uid };
-	np_changes_set_owners(t, o, 2);
+	o[0] = (struct np_owner){ .id = 8, .uid = uid };
+	o[1] = (struct np_owner){ .id = 9, .uid = uid };
+	free(np_changes_set_owners(t, o, 2));
 }
 
 static size_t take(struct np_changes *t)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_rng.h"
+
 static void die(const char *what, const char *text)
 {
 	fprintf(stderr, "world: %s: %s\n", what, text);
@@ -20,11 +22,7 @@ void w_init(struct world *w)
 
 uint32_t w_random(uint64_t *seed, uint32_t below)
 {
-	uint64_t z = *seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (uint32_t)((z ^ z >> 31) >> 32) % below;
+	return (uint32_t)(np_rng_next(seed) >> 32) % below;
 }
 
 uint32_t w_leaf_of(const struct world *w, uint32_t node)

@@ -5,14 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_rng.h"
+
 uint32_t t_rand(struct t_rng *g)
 {
-	/* splitmix64 */
-	uint64_t z = (g->state += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return (uint32_t)((z ^ (z >> 31)) >> 32);
+	return (uint32_t)(np_rng_next(&g->state) >> 32);
 }
 
 double t_uniform(struct t_rng *g)
