@@ -310,7 +310,7 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 	if (fit->partition < 0)
 		return -ENOENT;
 	part = &map->part[fit->partition];
-	fit->undetermined |= part->no_leaves;
+	fit->undetermined |= part->no_leaves || part->own_leaves;
 	memset(nodes, 0, map->words * sizeof(*nodes));
 	for (size_t k = 0; k < map->n_kinds; k++) {
 		const struct np_node_kind *kind = &map->kind[k];
@@ -506,6 +506,7 @@ static int add_parts(struct np_cluster_map *map,
 		part->is_default = info->flags & PART_FLAG_DEFAULT;
 		/* max_share is 0 with OverSubscribe=EXCLUSIVE. */
 		part->shares_nodes = !whole_nodes && info->max_share;
+		part->own_leaves = info->flags & PART_FLAG_EXCLUSIVE_TOPO;
 		part->max_cpus = np_zero_if_unset(info->max_cpus_per_node);
 		for (size_t k = 0; k < map->n_kinds; k++)
 			part->n_kinds += np_bits_intersect(

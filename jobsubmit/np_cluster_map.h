@@ -34,6 +34,7 @@ struct np_part {
 	bool is_default;
 	bool shares_nodes; /* its jobs share nodes, unless they ask for
 			      exclusive ones */
+	bool own_leaves;   /* each job has its leaf switches to itself */
 	bool no_leaves;	   /* its topology has no leaves, but another one has */
 	uint32_t max_cpus; /* that its jobs may use of a node; 0: all */
 	uint64_t *nodes;   /* bitmap */

@@ -124,6 +124,7 @@ struct np_job_entry {
 	   requeued. */
 	const struct np_job *in;
 	uint32_t id;
+	uint64_t sluid; /* 0: none */
 	uint32_t array; /* 0: none */
 	uint32_t task;	/* NP_JOB_ENTRY_NO_TASK: a record of several tasks */
 	char app[NP_APP_MAX + 1]; /* "": none given */

@@ -1060,7 +1060,11 @@ static void update_owners(struct np_placer *placer,
 		const struct np_job_entry *entry = &jobs->job[i];
 		const uint32_t uid = entry->in->owner;
 
-		owner[n++] = (struct np_owner){ entry->id, uid };
+		owner[n++] = (struct np_owner){
+			.id = entry->id,
+			.uid = uid,
+			.sluid = entry->sluid,
+		};
 		if (entry->array && entry->array != entry->id)
 			owner[n++] = (struct np_owner){ entry->array, uid };
 	}

@@ -90,14 +90,16 @@ static bool may_have_missed(const struct np_changes *changes, uint32_t owner)
 	       np_bits_test(changes->new_job_user, owner % USER_BITS);
 }
 
-/* Record that a change by uid of a job that is not in owner[] was missed. */
-static void mark_new_job_missed(struct np_changes *changes, uint32_t uid)
+void np_changes_mark_new_job_missed(struct np_changes *changes, uint32_t uid)
 {
 	np_bits_set(changes->new_job_user, uid % USER_BITS);
 	changes->new_job_administrator |= is_administrator(uid);
 }
 
-/* Sort owners by id, and keep one for each. Returns how many there are. */
+/*
+ * Sort owners by id, and keep one for each, with its SLUID if any of them has
+ * one. Returns how many there are.
+ */
 static size_t sort_owners(struct np_owner *owner, size_t n)
 {
 	size_t n_unique = 0;
@@ -107,6 +109,8 @@ static size_t sort_owners(struct np_owner *owner, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (!n_unique || owner[n_unique - 1].id != owner[i].id)
 			owner[n_unique++] = owner[i];
+		else if (owner[i].sluid)
+			owner[n_unique - 1].sluid = owner[i].sluid;
 	return n_unique;
 }
 
@@ -133,6 +137,14 @@ struct np_owner *np_changes_set_owners(struct np_changes *changes,
 	return former;
 }
 
+uint32_t np_changes_id_of(const struct np_changes *changes, uint64_t sluid)
+{
+	for (size_t i = 0; sluid && i < changes->n_owners; i++)
+		if (changes->owner[i].sluid == sluid)
+			return changes->owner[i].id;
+	return 0;
+}
+
 bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
 			  uint32_t uid)
 {
@@ -147,7 +159,7 @@ void np_changes_mark_missed(struct np_changes *changes, uint32_t id,
 	struct np_owner *owner = find_owner(changes, id);
 
 	if (!owner)
-		mark_new_job_missed(changes, uid);
+		np_changes_mark_new_job_missed(changes, uid);
 	else if (np_may_change(uid, owner->uid))
 		owner->missed = true;
 	if (!changes->n_missed++)
@@ -725,6 +737,46 @@ static uint32_t parse_id(const job_desc_msg_t *desc, uint32_t *task,
 	return id < NO_VAL ? (uint32_t)id : 0;
 }
 
+#define SLUID_DIGITS 13
+
+/*
+ * Parse a SLUID, which is an "s" and digits of base 32. As in Slurm, O counts
+ * as 0, and I and L count as 1. Returns 0 if the text is none.
+ */
+static uint64_t parse_sluid(const char *text)
+{
+	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+	uint64_t sluid = 0;
+
+	if (*text != 's' || strlen(text) != SLUID_DIGITS + 1)
+		return 0;
+	while (*++text) {
+		int c = *text >= 'a' ? *text - 'a' + 'A' : *text;
+		const char *digit;
+
+		if (c == 'O')
+			c = '0';
+		else if (c == 'I' || c == 'L')
+			c = '1';
+		digit = strchr(digits, c);
+		if (!digit)
+			return 0;
+		sluid = sluid << 5 | (uint64_t)(digit - digits);
+	}
+	return sluid;
+}
+
+/*
+ * Return the SLUID that names the job in place of its id, as users may do since
+ * Slurm 26.05, or 0.
+ */
+static uint64_t find_sluid(const job_desc_msg_t *desc)
+{
+	uint64_t sluid = desc->job_id_str ? parse_sluid(desc->job_id_str) : 0;
+
+	return sluid ? sluid : np_job_desc_sluid(desc);
+}
+
 /*
  * Whether a change is the update that the thread is sending. Another plugin may
  * have changed its texts before, but not the annotation.
@@ -855,17 +907,26 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 {
 	const struct np_sending *sending;
 	struct np_change change = { .uid = uid };
+	uint64_t sluid = 0;
 	int rc = SLURM_SUCCESS;
 	bool single;
 
 	if (!desc->exc_nodes && !desc->begin_time && !desc->admin_comment)
 		return rc;
 	change.id = parse_id(desc, &change.task, &single);
-	if (!change.id)
-		return rc;
+	if (!change.id) {
+		sluid = find_sluid(desc);
+		single = true;
+		if (!sluid)
+			return rc;
+	}
 	pthread_mutex_lock(&shared->lock);
+	if (sluid)
+		change.id = np_changes_id_of(shared->changes, sluid);
 	sending = shared->sending;
-	if (is_own_update(sending, desc, change.id, change.task, uid))
+	if (!change.id) /* the thread has not seen the job yet */
+		np_changes_mark_new_job_missed(shared->changes, uid);
+	else if (is_own_update(sending, desc, change.id, change.task, uid))
 		rc = handle_own_update(shared, sending);
 	else if (uid == geteuid() && np_mono_sec() < shared->late_until_sec &&
 		 np_annotation_exists(desc->admin_comment))

@@ -62,6 +62,7 @@ struct np_owner {
 	uint32_t id, uid; /* id first: np_order_u32() */
 	bool missed;	  /* a change of it exceeded the limits */
 	uint64_t doubt;	  /* order of its last doubtful request; 0: none */
+	uint64_t sluid;	  /* of the job; 0: none, or of an array */
 };
 
 /* What placement wrote into a pending job; for job_modify. */
@@ -109,6 +110,9 @@ bool np_may_change(uint32_t uid, uint32_t owner);
 struct np_owner *np_changes_set_owners(struct np_changes *changes,
 				       struct np_owner *owner, size_t n);
 
+/* The id of the known job with this SLUID. 0: there is none. */
+uint32_t np_changes_id_of(const struct np_changes *changes, uint64_t sluid);
+
 /* Whether id is a known job or array that uid may not change. */
 bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
 			  uint32_t uid);
@@ -119,6 +123,9 @@ bool np_changes_put(struct np_changes *changes, const struct np_change *change);
 /* Mark that a change of a job by uid was missed. */
 void np_changes_mark_missed(struct np_changes *changes, uint32_t id,
 			    uint32_t uid);
+
+/* Mark that a change by uid of a job that is not known was missed. */
+void np_changes_mark_new_job_missed(struct np_changes *changes, uint32_t uid);
 
 /*
  * Whether the update being sent is out of date, because somebody who may change

@@ -177,21 +177,51 @@ static inline void np_job_desc_set_id(job_desc_msg_t *d, uint32_t job_id)
 #endif
 }
 
-/* 24.05 added jobs that have all nodes of a switch to themselves. */
+/*
+ * 25.11 gave each job a SLUID, by which 26.05 lets users name it. 0: none, or
+ * for a description, the job is named in another way.
+ */
+static inline uint64_t np_job_sluid(const slurm_job_info_t *j)
+{
+#if NP_SLURM_AT_LEAST(25, 11)
+	return j->step_id.sluid;
+#else
+	(void)j;
+	return 0;
+#endif
+}
+
+static inline uint64_t np_job_desc_sluid(const job_desc_msg_t *d)
+{
+#if NP_SLURM_AT_LEAST(25, 11)
+	return d->step_id.sluid;
+#else
+	(void)d;
+	return 0;
+#endif
+}
+
+/*
+ * 24.05 added jobs that have all nodes of a switch to themselves, and
+ * partitions that have only such jobs.
+ */
 #ifndef JOB_SHARED_TOPO
 #define JOB_SHARED_TOPO 0x0004
 #endif
+#ifndef PART_FLAG_EXCLUSIVE_TOPO
+#define PART_FLAG_EXCLUSIVE_TOPO 0
+#endif
 
 /*
- * --segment of a submission, since 24.11, and of a job, which 24.11 does not
- * have and 26.05 does. 0: not set, or not known.
+ * --segment of a submission, since 24.05, and of a job, since 25.05. 0: not
+ * set, or not known.
  */
-#if NP_SLURM_AT_LEAST(24, 11)
+#if NP_SLURM_AT_LEAST(24, 5)
 #define NP_DESC_SEGMENT(d) ((d)->segment_size)
 #else
 #define NP_DESC_SEGMENT(d) 0
 #endif
-#if NP_SLURM_AT_LEAST(26, 5)
+#if NP_SLURM_AT_LEAST(25, 5)
 #define NP_JOB_SEGMENT(j) ((j)->segment_size)
 #else
 #define NP_JOB_SEGMENT(j) 0

@@ -208,9 +208,18 @@ int np_saver_listen(uid_t uid, uid_t *foreign_uid)
 /* ---- without a saver ---- */
 
 /*
+ * The path contains /job_ID/step_ID/. With cgroups of version 2, Slurm 26.05
+ * has the job's SLUID in place of job_ID, unless CgroupJobIdPaths=yes.
+ */
+bool np_cgroups_are_of_job(const char *cgroups)
+{
+	return strstr(cgroups, "/job_") || strstr(cgroups, "/step_");
+}
+
+/*
  * Slurm sets SLURMD_NODENAME in the tasks of a job. If Slurm uses cgroups, a
- * process that cleared its environment is still in the cgroup of its job, whose
- * path contains /job_ID/ in both cgroup versions.
+ * process that cleared its environment, or came by ssh (pam_slurm_adopt), is
+ * still in the cgroup of its job.
  */
 bool np_process_is_in_job(void)
 {
@@ -226,5 +235,5 @@ bool np_process_is_in_job(void)
 		close(fd);
 	}
 	cgroups[len > 0 ? len : 0] = '\0';
-	return strstr(cgroups, "/job_") != NULL;
+	return np_cgroups_are_of_job(cgroups);
 }

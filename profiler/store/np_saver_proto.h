@@ -113,4 +113,10 @@ int np_saver_listen(uid_t uid, uid_t *foreign_uid);
  */
 bool np_process_is_in_job(void);
 
+/*
+ * Whether these cgroups, as in /proc/PID/cgroup, are those of a process of a
+ * job. Exported for the unit tests.
+ */
+bool np_cgroups_are_of_job(const char *cgroups);
+
 #endif

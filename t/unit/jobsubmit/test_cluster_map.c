@@ -494,6 +494,27 @@ T_TEST("CPUs and memory that jobs may not use are not counted")
 	np_cluster_map_unref(reserved);
 }
 
+/* Before 24.05 Slurm has no such partitions. */
+T_TEST("which nodes would do is not known in a partition with ExclusiveTopo")
+{
+	const struct np_job_requirements batch = { .partition = "batch" };
+	const struct np_job_requirements big = { .partition = "big" };
+	struct np_cluster_map *map;
+	struct np_job_fit fit;
+	uint64_t nodes[1];
+
+	if (!PART_FLAG_EXCLUSIVE_TOPO)
+		return;
+	ctld.part[3].flags |= PART_FLAG_EXCLUSIVE_TOPO;
+	map = make(&ctld, ctld.map, ctld.info.topology, false);
+	T_ROW("partitions changed", map && map != ctld.map);
+	np_cluster_map_fit(map, &big, nodes, &fit);
+	T_ROW("of this partition", fit.undetermined);
+	np_cluster_map_fit(map, &batch, nodes, &fit);
+	T_ROW("not of others", !fit.undetermined);
+	np_cluster_map_unref(map);
+}
+
 T_TEST("what cannot be is reported")
 {
 	ctld.nodes.record_count = 0;

@@ -31,7 +31,7 @@ SET(contiguous, j->contiguous = 1)
 SET(tasks_of_a_core, j->ntasks_per_core = 1)
 SET(revoked, j->job_state = JOB_PENDING | JOB_REVOKED)
 SET(alone_on_switch, j->shared = JOB_SHARED_TOPO)
-#if NP_SLURM_AT_LEAST(26, 5)
+#if NP_SLURM_AT_LEAST(25, 5)
 SET(in_segments, j->segment_size = 2)
 #endif
 SET(exclusive_partition, j->partition = (char *)"alone")
@@ -109,7 +109,7 @@ static const struct {
 	{ "running on another cluster of a federation", revoked, false },
 	{ "alone on its leaf switches", alone_on_switch, true, NP_JOB_READY,
 	  NP_JOB_CONSTRAINT, 0, 0, "loud", true },
-#if NP_SLURM_AT_LEAST(26, 5)
+#if NP_SLURM_AT_LEAST(25, 5)
 	{ "in segments", in_segments, true, NP_JOB_READY,
 	  SHARES | NP_JOB_CONSTRAINT, 0, 0, "loud", true },
 #endif

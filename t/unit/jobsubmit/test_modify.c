@@ -129,6 +129,53 @@ T_TEST("what becomes of a change")
 	}
 }
 
+/* Since Slurm 26.05 a job may be named by its SLUID. */
+static const struct {
+	const char *name, *id, *put;
+	uint32_t want; /* id of the job whose change is recorded; 0: none */
+} sluids[] = {
+	{ "a job", "s000000000001Z", "n8,n[0-3]", 7 },
+	{ "in small letters", "s000000000001z", "n8,n[0-3]", 7 },
+	{ "with letters for digits", "soooooooooooLz", "n8,n[0-3]", 7 },
+	{ "the first record of an array", "s0000000000020", "n8", 6 },
+	{ "the largest", "sFZZZZZZZZZZZZ", "n8", 5 },
+	{ "one that is not known", "s0000000000022", "n8", 0 },
+	{ "no digit", "s000000000001U", "n8", 0 },
+	{ "too short", "s00000000001Z", "n8", 0 },
+	{ "too long", "s0000000000001Z", "n8", 0 },
+};
+
+T_TEST("jobs that are named by their SLUID")
+{
+	T_EACH(r, sluids) {
+		struct np_owner *o = calloc(4, sizeof(*o));
+		struct np_shared *shared = new_shared();
+		struct np_change *c;
+		job_desc_msg_t d;
+		size_t n;
+
+		o[0] = (struct np_owner){ .id = 7, .sluid = 63 };
+		o[1] = (struct np_owner){ .id = 6, .sluid = 64 };
+		o[2] = (struct np_owner){ .id = 6 }; /* a task's array */
+		o[3] = (struct np_owner){ .id = 5, .sluid = UINT64_MAX };
+		for (size_t i = 0; i < 4; i++)
+			o[i].uid = SOME_UID;
+		np_shared_set_owners(shared, o, 4);
+		describe(&d, r->id, "n8", 0, NULL);
+		T_ROW(r->name, !np_modify(shared, &d, SOME_UID));
+		T_ROW(r->name, some_same(d.exc_nodes, r->put));
+		c = np_shared_take_changes(shared, &n);
+		T_ROW(r->name, n == (r->want != 0));
+		if (n)
+			T_ROW(r->name, c->id == r->want && c->task == ALL &&
+					       some_same(c->exc_nodes, "n8") &&
+					       some_same(c->passed_on, r->put));
+		np_change_list_free(c, n);
+		forget(&d);
+		np_shared_free(shared);
+	}
+}
+
 /* slurmctld calls for every record of an array, with one description. */
 T_TEST("an array's change counts once")
 {

@@ -129,6 +129,29 @@ static int is_silent(void)
 	       np_dir_responds("/", 50);
 }
 
+static const struct {
+	const char *name, *cgroups;
+	bool in_job;
+} cgroups[] = {
+	{ "none", "" },
+	{ "a login", "0::/user.slice/user-20001.slice/session-3.scope\n" },
+	{ "slurmd", "0::/system.slice/slurmd.service\n" },
+	{ "version 1",
+	  "12:pids:/\n11:memory:/slurm/uid_20001/job_7/step_0/task_0\n", true },
+	{ "version 2",
+	  "0::/system.slice/slurmstepd.scope/job_7/step_batch/user/task_0\n",
+	  true },
+	{ "version 2 since Slurm 26.05",
+	  "0::/system.slice/slurmstepd.scope/s01ARZ3NDEKTSV/step_extern/user\n",
+	  true },
+};
+
+T_TEST("processes of a job are recognised by their cgroups")
+{
+	T_EACH(r, cgroups)
+		T_ROW(r->name, np_cgroups_are_of_job(r->cgroups) == r->in_job);
+}
+
 T_TEST("a node's saver is found, and the next one when slurmd is restarted")
 {
 	T_CHECK(!t_in_child(find_root_saver));
