@@ -716,9 +716,10 @@ static const char *describe_contradiction(const struct np_run_summary *profile)
 			profile->runs->app, cli_percent(verdict->delayed_share),
 			cli_rate(verdict->rate));
 	return cli_text("%s: network use not known yet: each measured node "
-			"sent and received %s, as much as its link carries, "
-			"but no probes were delayed. The idle baseline is out "
-			"of date. To measure a new one: " CLI_IDLE_COMMAND,
+			"sent and received %s, as much as its link carries in "
+			"one direction, but no probes were delayed. The idle "
+			"baseline is out of date. To measure a new "
+			"one: " CLI_IDLE_COMMAND,
 			profile->runs->app, cli_rate(verdict->rate));
 }
 

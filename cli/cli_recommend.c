@@ -179,13 +179,13 @@ const char *cli_avoid_text(const struct cli_recommendation *recommendation)
 {
 	const char *separator = "sharing a leaf switch with ";
 	size_t n = recommendation->n_avoid;
-	double limit_percent = 100 * recommendation->limit;
+	const char *limit = cli_setting_percent(recommendation->limit);
 	char *buf = cli_text_buffer();
 
 	if (!n && recommendation->n_pairs)
 		return cli_text("none: no application with a reliable "
-				"prediction slows %s by more than %.0f %%.",
-				recommendation->app, limit_percent);
+				"prediction slows %s by more than %s.",
+				recommendation->app, limit);
 	for (size_t i = 0; i < n; i++) {
 		const char *app = recommendation->pair[i].app;
 		bool is_itself = !strcmp(app, recommendation->app);
@@ -197,10 +197,10 @@ const char *cli_avoid_text(const struct cli_recommendation *recommendation)
 	}
 	if (n)
 		cli_appendf(buf, CLI_TEXT_BYTES,
-			    "%s slows %s by more than %.0f %%. To do so: "
+			    "%s slows %s by more than %s. To do so: "
 			    "sbatch --exclude=NODES.",
 			    n > 1 ? ": each" : ", which", recommendation->app,
-			    limit_percent);
+			    limit);
 	return buf;
 }
 

@@ -66,16 +66,16 @@ const char *cli_mode_text(const struct np_state *state, double now,
 	if (!strcmp(state->mode, "enforce"))
 		return cli_text(
 			"Placement enforces: jobs that would slow each other "
-			"by more than %.0f %% are kept apart, and held for up "
-			"to %s if necessary.",
-			100 * state->max_slowdown,
+			"by more than %s are kept apart, and held for up to %s "
+			"if necessary.",
+			cli_setting_percent(state->max_slowdown),
 			cli_setting_sec(state->max_hold_sec));
 	if (!strcmp(state->mode, "prefer"))
 		return cli_text(
 			"Placement prefers: jobs that would slow each other "
-			"by more than %.0f %% are kept apart if that delays "
-			"none of them.",
-			100 * state->max_slowdown);
+			"by more than %s are kept apart if that delays none of "
+			"them.",
+			cli_setting_percent(state->max_slowdown));
 	if (!strcmp(state->mode, "advise"))
 		return "Placement advises: it reports what it would do and "
 		       "changes no job.";

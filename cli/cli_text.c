@@ -185,6 +185,11 @@ double cli_whole_percent(double fraction)
 	return round(100 * fraction) + 0.0;
 }
 
+const char *cli_setting_percent(double fraction)
+{
+	return cli_text("%.6g %%", 100 * fraction);
+}
+
 /* The share of a rare event keeps two digits after the point. */
 const char *cli_percent(double share)
 {

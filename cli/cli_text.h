@@ -38,6 +38,8 @@ const char *cli_rate(double bytes_per_sec);
 const char *cli_setting_rate(double bytes_per_sec);
 /* A fraction in whole percent, for "%.0f", which would print -0.3 as "-0". */
 double cli_whole_percent(double fraction);
+/* A fraction as it was set: "10 %", "12.5 %" */
+const char *cli_setting_percent(double fraction);
 /* A share 0 .. 1: "61 %", "0.12 %", "<0.01 %" */
 const char *cli_percent(double share);
 /* A relative change, at least -1: "+41 %" */

@@ -348,7 +348,9 @@ static void add_recorded(struct explanation *found)
 
 /*
  * What a neighbour costs, as a fraction of the run time. If the job has ended,
- * the predicted slowdown counts only for the time during which both ran.
+ * the predicted slowdown counts only for the time during which both ran, in the
+ * same way as in the prediction that placement recorded for the whole run.
+ * Otherwise one neighbour could cost more than all together.
  */
 static double cost_of(const struct explanation *found,
 		      const struct neighbour *other)
@@ -361,7 +363,8 @@ static double cost_of(const struct explanation *found,
 		return 0;
 	if (found->job)
 		return other->slowdown;
-	return sec > 0 ? other->slowdown * fmin(other->overlap_sec / sec, 1) :
+	return sec > 0 ? expm1(fmin(other->overlap_sec / sec, 1) *
+			       log1p(other->slowdown)) :
 			 0;
 }
 

@@ -262,16 +262,25 @@ static double max_slowdown(const struct cli_matrix *m)
 	return largest;
 }
 
-/* Write the prediction of a pair and its interval in percent as two lines. */
+/*
+ * Write the prediction of a pair and its interval in percent as two lines, with
+ * the mark that it has in the table.
+ */
 static const char *format_cell(const struct cli_matrix *m, size_t i)
 {
 	const struct np_prediction *prediction = &m->prediction[i];
+	const char *slowdown;
+	char mark;
 
 	if (m->rc[i])
 		return "-";
+	slowdown = cli_change(prediction->slowdown);
+	mark = choose_mark(prediction);
+	if (mark != ' ')
+		slowdown = cli_text("%s%c", slowdown, mark);
 	if (isnan(prediction->low))
-		return cli_change(prediction->slowdown);
-	return cli_text("%s|%.0f to %.0f", cli_change(prediction->slowdown),
+		return slowdown;
+	return cli_text("%s|%.0f to %.0f", slowdown,
 			cli_whole_percent(prediction->low),
 			cli_whole_percent(prediction->high));
 }
@@ -299,7 +308,8 @@ static int save_plot(const struct cli_matrix *m, const char *path)
 		figure,
 		"Predicted increase of the run time and its 90 %% interval, "
 		"%s, by model %s; n = %zu applications; fabric %s, calibrated "
-		"%s. Hatched: not measured.",
+		"%s. *: from latencies alone; +: by another model; !: beyond "
+		"the load levels; ?: uncertain; hatched: not measured.",
 		cli_scope_text(m->scope), m->model->name, m->n,
 		m->known->cal.cluster, cli_day(m->known->cal.date));
 	figure->date = m->known->cal.date;

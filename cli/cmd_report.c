@@ -345,6 +345,24 @@ static void put_head(FILE *f, const struct report *report)
 	fputs("</style></head><body>\n", f);
 }
 
+/*
+ * Whether the worst slowdown of an application precedes that of another one. As
+ * in the list of each application, uncertain predictions are last: those above
+ * MaxSlowdown are not counted among the applications that are slowed by more.
+ */
+static bool is_slowed_more(const struct report_app *app,
+			   const struct report_app *other)
+{
+	const struct np_prediction *a = &app->slowed_by.pair->prediction;
+	const struct np_prediction *b = &other->slowed_by.pair->prediction;
+	bool uncertain = cli_doubt_text(a) != NULL;
+	bool other_uncertain = cli_doubt_text(b) != NULL;
+
+	if (uncertain != other_uncertain)
+		return other_uncertain;
+	return a->slowdown > b->slowdown;
+}
+
 /* Find the application with the largest predicted slowdown; NULL: none. */
 static const struct report_app *most_slowed(const struct report *report)
 {
@@ -353,10 +371,7 @@ static const struct report_app *most_slowed(const struct report *report)
 	for (size_t i = 0; i < report->n_apps; i++) {
 		const struct report_app *app = &report->app[i];
 
-		if (app->slowed_by.n &&
-		    (!worst ||
-		     app->slowed_by.pair->prediction.slowdown >
-			     worst->slowed_by.pair->prediction.slowdown))
+		if (app->slowed_by.n && (!worst || is_slowed_more(app, worst)))
 			worst = app;
 	}
 	return worst;
@@ -366,18 +381,21 @@ static const struct report_app *most_slowed(const struct report *report)
 static void put_verdict(FILE *f, const struct report *report)
 {
 	const struct report_app *worst = most_slowed(report);
+	const struct np_prediction *prediction =
+		worst ? &worst->slowed_by.pair->prediction : NULL;
 	size_t n_slowed = 0;
 
 	for (size_t i = 0; i < report->n_apps; i++)
 		n_slowed += report->app[i].recommendation.n_avoid > 0;
 	if (worst)
-		put_text(
-			f, "<p><strong>", "</strong></p>\n",
-			"%zu of %zu applications would be slowed by more than "
-			"%.0f %% by another; worst: %s by %s, %s.",
-			n_slowed, report->n_apps, 100 * report->max_slowdown,
-			worst->profile.runs->app, worst->slowed_by.pair->app,
-			cli_change(worst->slowed_by.pair->prediction.slowdown));
+		put_text(f, "<p><strong>", "</strong></p>\n",
+			 "%zu of %zu applications would be slowed by more than "
+			 "%s by another; worst: %s by %s, %s%s.",
+			 n_slowed, report->n_apps,
+			 cli_setting_percent(report->max_slowdown),
+			 worst->profile.runs->app, worst->slowed_by.pair->app,
+			 cli_change(prediction->slowdown),
+			 cli_doubt_text(prediction) ? " (uncertain)" : "");
 	else
 		put_text(f, "<p><strong>", "</strong></p>\n",
 			 "%zu application%s; how they slow each other is not "
@@ -511,10 +529,10 @@ static void put_matrix_intro(FILE *f, const struct report *report)
 		 cli_scope_text(matrix->scope), matrix->model->name,
 		 cal->cluster, cli_day(cal->date));
 	fprintf(f,
-		" Dark cells are above %.0f %%, light ones above half of "
-		"that. Below each prediction is its 90 %% interval, in "
-		"percent. Click on the head of a column to sort by it.</p>\n",
-		100 * report->max_slowdown);
+		" Dark cells are above %s, light ones above half of that. "
+		"Below each prediction is its 90 %% interval, in percent. "
+		"Click on the head of a column to sort by it.</p>\n",
+		cli_setting_percent(report->max_slowdown));
 	if (cli_has_no_effect(matrix->known, matrix->scope))
 		put_text(f, "<p><strong>", "</strong></p>\n", "%s",
 			 cli_no_effect_text(matrix->known, matrix->scope));
@@ -1127,9 +1145,9 @@ static void put_terms(FILE *f, double max_slowdown)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(terms); i++)
 		put_labelled(f, terms[i][0], "%s", terms[i][1]);
 	put_labelled(f, "Threshold",
-		     "%.0f %%, the slowdown above which placement keeps jobs "
-		     "apart (MaxSlowdown)",
-		     100 * max_slowdown);
+		     "%s, the slowdown above which placement keeps jobs apart "
+		     "(MaxSlowdown)",
+		     cli_setting_percent(max_slowdown));
 	fputs("</dl></section>\n", f);
 }
 

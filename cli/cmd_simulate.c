@@ -61,6 +61,7 @@
 #define MAX_MIX 64		    /* names in --mix */
 #define NAME_BYTES (NP_APP_MAX + 1) /* name of a profile, NUL too */
 #define POLICY_BYTES 1024	    /* a policy with all its settings */
+#define N_VALUES 16		    /* of a summary that are printed */
 
 /* A simulation, or the means of several ones with different seeds. */
 struct summary {
@@ -85,13 +86,19 @@ struct comparison {
 	size_t jobs;
 };
 
-/* The jobs of each week, by their submission, with each seed. */
+/*
+ * The jobs of each week of the log, by their submission, with each seed: week w
+ * with seed s is at[s * n + w].
+ */
 struct weeks {
 	struct comparison *at;
-	size_t n;
+	size_t n, n_seeds;
 };
 
-/* A ratio with its 95 % interval, which is NaN for a single week. */
+/*
+ * A ratio with its 95 % interval, which is NaN for a single week with a single
+ * seed.
+ */
 struct estimate {
 	double value, low, high;
 };
@@ -107,8 +114,9 @@ struct gain {
 struct policy {
 	char name[POLICY_BYTES]; /* "enforce", "enforce:MaxSlowdown=20%" */
 	struct np_sim_policy sim;
-	struct summary sum; /* means over seeds */
-	struct weeks weeks; /* differences from the first policy */
+	struct summary sum;	/* means over seeds */
+	double total[N_VALUES]; /* sums over seeds, by row of the table */
+	struct weeks weeks;	/* differences from the first policy */
 	struct gain gain;
 };
 
@@ -179,9 +187,10 @@ struct sim {
 	size_t n_policies, seeds_done;
 	bool stopped;	   /* by the user */
 	double share_done; /* of the whole work */
-	/* Jobs of the first seed under the first and the acting policy; with
-	   is NULL if that was not simulated. */
-	struct np_sim_outcome *without, *with;
+	/* Jobs of the present seed under the first policy, and copies of those
+	   of the first seed under the first and the acting policy; these are
+	   NULL if the acting policy was not simulated. */
+	struct np_sim_outcome *reference, *without, *with;
 	FILE *events; /* --events, or NULL */
 };
 
@@ -1252,6 +1261,21 @@ static void set_size(const struct sim *sim, const struct np_queue_job *from,
 		job->cpus = (from->cpus + job->nodes - 1) / job->nodes;
 }
 
+/*
+ * Nodes that a job takes. Of nodes that it shares with others, it takes the
+ * share of its processors, so that the time of a node is not counted several
+ * times.
+ */
+static double nodes_of(const struct np_sim_cluster *cluster,
+		       const struct np_sim_job *job)
+{
+	double share = job->cpus && job->cpus < cluster->cpus ?
+			       (double)job->cpus / cluster->cpus :
+			       1;
+
+	return job->nodes * share;
+}
+
 /* Translate the jobs of the log into jobs of the simulation. */
 static int make_queue(struct sim *sim)
 {
@@ -1491,7 +1515,8 @@ static void summarise_profiles(struct sim *sim)
 	sim->known_node_sec = sim->all_node_sec = 0;
 	sim->known_jobs = 0;
 	for (size_t i = 0; i < sim->log.n; i++) {
-		double sec = (double)sim->job[i].nodes * sim->job[i].run_sec;
+		double sec = nodes_of(&sim->cluster, &sim->job[i]) *
+			     sim->job[i].run_sec;
 
 		sim->all_node_sec += sec;
 		if (sim->job[i].profile < 0)
@@ -1898,7 +1923,7 @@ static int read_inputs(struct sim *sim)
 #define LONG_HOLD_SEC 600 /* a longer hold counts as long */
 #define SHORT_RUN_SEC 10  /* shorter run times count as this in slowdowns */
 #define WEEK_SEC (7 * 86400)
-#define MAX_WEEKS 65536 /* weeks of all seeds */
+#define MAX_WEEKS 4096	/* of a log; a longer one counts as one week */
 #define REPLICATES 1000 /* bootstrap samples */
 
 /* Whether a job has run to its end. */
@@ -1929,16 +1954,18 @@ static double lost_sec(const struct np_sim_job *job,
 }
 
 /* Add a job that ended to the summary. */
-static void add_job(struct summary *sum, const struct np_sim_job *job,
+static void add_job(struct summary *sum, const struct np_sim_cluster *cluster,
+		    const struct np_sim_job *job,
 		    const struct np_sim_outcome *outcome)
 {
+	double nodes = nodes_of(cluster, job);
 	double alone = fmax(job->run_sec, SHORT_RUN_SEC);
 	double ran = ran_sec(outcome);
 
 	sum->ended++;
 	sum->slowdown_mean += fmax(1, (wait_sec(outcome) + ran) / alone);
-	sum->used_node_sec += job->nodes * ran;
-	sum->lost_node_sec += job->nodes * lost_sec(job, outcome);
+	sum->used_node_sec += nodes * ran;
+	sum->lost_node_sec += nodes * lost_sec(job, outcome);
 	sum->limits += outcome->over_limit && outcome->slowed &&
 		       job->run_sec < job->limit_sec;
 	sum->slowed += outcome->slowed;
@@ -1974,7 +2001,7 @@ static void summarise(const struct np_sim_input *input,
 		wait[result.started++] = wait_sec(one);
 		sum += wait_sec(one);
 		if (has_ended(one))
-			add_job(&result, &input->job[i], one);
+			add_job(&result, input->cluster, &input->job[i], one);
 	}
 	if (result.started) {
 		result.wait_mean_sec = sum / (double)result.started;
@@ -1992,22 +2019,26 @@ static void summarise(const struct np_sim_input *input,
 }
 
 /* Add a job, unless it has not ended without or with the policy. */
-static void compare_job(struct comparison *to, const struct np_sim_job *job,
+static void compare_job(struct comparison *to,
+			const struct np_sim_cluster *cluster,
+			const struct np_sim_job *job,
 			const struct np_sim_outcome *without,
 			const struct np_sim_outcome *with)
 {
+	double nodes = nodes_of(cluster, job);
+
 	if (!has_ended(without) || !has_ended(with))
 		return;
 	to->jobs++;
-	to->used_without += job->nodes * ran_sec(without);
-	to->used_with += job->nodes * ran_sec(with);
-	to->lost_without += job->nodes * lost_sec(job, without);
-	to->lost_with += job->nodes * lost_sec(job, with);
+	to->used_without += nodes * ran_sec(without);
+	to->used_with += nodes * ran_sec(with);
+	to->lost_without += nodes * lost_sec(job, without);
+	to->lost_with += nodes * lost_sec(job, with);
 	to->wait_without += wait_sec(without);
 	to->wait_with += wait_sec(with);
 }
 
-/* Append the sums of each week of one seed. */
+/* Append the sums of each week with one more seed. */
 static void compare_by_week(const struct np_sim_input *input,
 			    const struct np_sim_outcome *without,
 			    const struct np_sim_outcome *with,
@@ -2015,20 +2046,22 @@ static void compare_by_week(const struct np_sim_input *input,
 {
 	int64_t first = input->n ? input->job[0].submit_sec : 0;
 	int64_t last = input->n ? input->job[input->n - 1].submit_sec : 0;
-	size_t n = (size_t)((last - first) / WEEK_SEC) + 1, before = weeks->n;
+	size_t n = (size_t)((last - first) / WEEK_SEC) + 1;
+	size_t before = weeks->n_seeds * weeks->n;
 
-	if (before + n > MAX_WEEKS)
+	if (n > MAX_WEEKS)
 		n = 1;
 	cli_check_memory(
 		np_array_resize(&weeks->at, before + n, sizeof(*weeks->at)));
-	weeks->n += n;
+	weeks->n = n;
+	weeks->n_seeds++;
 	memset(weeks->at + before, 0, n * sizeof(*weeks->at));
 	for (size_t i = 0; i < input->n; i++) {
 		const struct np_sim_job *job = &input->job[i];
 		size_t number = (size_t)((job->submit_sec - first) / WEEK_SEC);
 
-		compare_job(&weeks->at[before + (number < n ? number : 0)], job,
-			    &without[i], &with[i]);
+		compare_job(&weeks->at[before + (number < n ? number : 0)],
+			    input->cluster, job, &without[i], &with[i]);
 	}
 }
 
@@ -2066,44 +2099,89 @@ static double mean_wait_change(const struct comparison *of)
 	return (of->wait_with - of->wait_without) / (double)of->jobs;
 }
 
-/* Set the 95 % interval of an estimate to that of its bootstrap samples. */
+/*
+ * Set the 95 % interval of an estimate to that of its bootstrap samples. A
+ * sample that is NaN has waits under the policy only, and counts as infinite.
+ * If an end is infinite, the interval stays unknown.
+ */
 static void set_interval(struct estimate *estimate, double sample[REPLICATES])
 {
-	estimate->low = np_quantile(sample, REPLICATES, .025);
-	estimate->high = np_quantile(sample, REPLICATES, .975);
+	double low, high;
+
+	for (int k = 0; k < REPLICATES; k++)
+		if (isnan(sample[k]))
+			sample[k] = INFINITY;
+	low = np_quantile(sample, REPLICATES, .025);
+	high = np_quantile(sample, REPLICATES, .975);
+	if (!isfinite(high))
+		return;
+	estimate->low = low;
+	estimate->high = high;
 }
 
-/* The bootstrap is over the weeks of all seeds. */
+/* Draw n of n with replacement: how often each was drawn. */
+static void draw(struct np_rng *rng, size_t n, unsigned *times)
+{
+	memset(times, 0, n * sizeof(*times));
+	for (size_t i = 0; i < n; i++)
+		times[n > 1 ? np_rng_below(rng, n) : 0]++;
+}
+
+/* Sum up the weeks, each as often as its week and its seed were drawn. */
+static struct comparison sum_weeks(const struct weeks *weeks,
+				   const unsigned *seed_times,
+				   const unsigned *week_times)
+{
+	struct comparison sums = { .jobs = 0 };
+
+	for (size_t s = 0; s < weeks->n_seeds; s++)
+		for (size_t w = 0; w < weeks->n; w++)
+			for (unsigned k = seed_times[s] * week_times[w]; k; k--)
+				add_week(&sums, &weeks->at[s * weeks->n + w]);
+	return sums;
+}
+
+/*
+ * The bootstrap draws seeds and weeks of the log independently of each other.
+ * A week has the same jobs with every seed, so its results with several seeds
+ * are not independent samples, and drawing from all of them together would
+ * make intervals too narrow (Owen 2007, "The pigeonhole bootstrap").
+ */
 static void estimate_gain(const struct weeks *weeks, struct gain *out)
 {
 	struct np_rng *rng = np_rng_new(1, "weeks");
 	double *saved = cli_calloc(REPLICATES, sizeof(*saved));
 	double *delay = cli_calloc(REPLICATES, sizeof(*delay));
+	unsigned *seeds = cli_calloc(weeks->n_seeds, sizeof(*seeds));
+	unsigned *in_log = cli_calloc(weeks->n, sizeof(*in_log));
+	bool has_interval = weeks->n_seeds * weeks->n > 1;
 	struct comparison all = { .jobs = 0 };
 
 	if (!rng)
 		cli_no_memory();
-	for (size_t i = 0; i < weeks->n; i++)
+	for (size_t i = 0; i < weeks->n_seeds * weeks->n; i++)
 		add_week(&all, &weeks->at[i]);
 	for (int k = 0; k < REPLICATES; k++) {
-		struct comparison sums = { .jobs = 0 };
+		struct comparison sums;
 
-		for (size_t i = 0; i < weeks->n; i++)
-			add_week(&sums,
-				 &weeks->at[np_rng_below(rng, weeks->n)]);
+		draw(rng, weeks->n_seeds, seeds);
+		draw(rng, weeks->n, in_log);
+		sums = sum_weeks(weeks, seeds, in_log);
 		saved[k] = saved_share(&sums);
 		delay[k] = wait_change(&sums);
 	}
 	out->saved = (struct estimate){ saved_share(&all), NAN, NAN };
 	out->delay = (struct estimate){ wait_change(&all), NAN, NAN };
-	if (weeks->n > 1)
+	if (has_interval)
 		set_interval(&out->saved, saved);
-	if (weeks->n > 1 && !isnan(out->delay.value))
+	if (has_interval && !isnan(out->delay.value))
 		set_interval(&out->delay, delay);
 	out->wait_change_sec = all.jobs ? mean_wait_change(&all) : 0;
 	np_rng_free(rng);
 	free(saved);
 	free(delay);
+	free(seeds);
+	free(in_log);
 }
 
 /* The values of a summary, which are the rows of the table of policies. */
@@ -2134,6 +2212,7 @@ static const struct row {
 	  AT(backfill_starts) },
 };
 #undef AT
+_Static_assert(NP_ARRAY_SIZE(rows) == N_VALUES, "a total for each row");
 
 /*
  * The value of a row; counts are stored as size_t, everything else as double.
@@ -2146,26 +2225,29 @@ static double value_of(const struct row *row, const struct summary *sum)
 				      *(const double *)at;
 }
 
-/* Update the means in *to, which has n seeds already, with another seed. */
-static void add_summary(struct summary *to, const struct summary *sum, size_t n)
+/*
+ * Update the means of a policy that has n seeds already with another seed.
+ * Counts are rounded here, and not added up as rounded means.
+ */
+static void add_summary(struct policy *policy, const struct summary *sum,
+			size_t n)
 {
-	const struct summary before = *to;
-	double weight = 1 / (double)(n + 1);
+	double longest_sec = policy->sum.held_longest_sec;
+	char *to = (char *)&policy->sum;
 
 	/* Members that are in no row are those of the last seed. */
-	*to = *sum;
-	for (size_t i = 0; n && i < NP_ARRAY_SIZE(rows); i++) {
-		double was = value_of(&rows[i], &before);
-		double mean = was + (value_of(&rows[i], sum) - was) * weight;
+	policy->sum = *sum;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		double mean;
 
+		policy->total[i] += value_of(&rows[i], sum);
+		mean = policy->total[i] / (double)(n + 1);
 		if (rows[i].unit == U_COUNT)
-			*(size_t *)((char *)to + rows[i].at) =
-				(size_t)(mean + .5);
+			*(size_t *)(to + rows[i].at) = (size_t)(mean + .5);
 		else
-			*(double *)((char *)to + rows[i].at) = mean;
+			*(double *)(to + rows[i].at) = mean;
 	}
-	to->held_longest_sec =
-		fmax(before.held_longest_sec, sum->held_longest_sec);
+	policy->sum.held_longest_sec = fmax(longest_sec, sum->held_longest_sec);
 }
 
 /*
@@ -2277,8 +2359,9 @@ static int simulate_policy(struct sim *sim, struct progress *progress, size_t i,
 	summarise(&input, outcome, &counts, &sum);
 	/* The same jobs under the first policy are the reference. */
 	if (i)
-		compare_by_week(&input, sim->without, outcome, &policy->weeks);
-	add_summary(&policy->sum, &sum, seed);
+		compare_by_week(&input, sim->reference, outcome,
+				&policy->weeks);
+	add_summary(policy, &sum, seed);
 	progress->part++;
 	return -1;
 }
@@ -2301,6 +2384,16 @@ static bool shows_groups(const struct sim *sim, size_t i)
 	return acting ? acting == &sim->policy[i] : i + 1 == sim->n_policies;
 }
 
+/* A copy of the outcomes of all jobs. */
+static struct np_sim_outcome *copy_outcomes(const struct sim *sim,
+					    const struct np_sim_outcome *from)
+{
+	struct np_sim_outcome *to = cli_calloc(sim->log.n, sizeof(*to));
+
+	memcpy(to, from, sim->log.n * sizeof(*to));
+	return to;
+}
+
 /* Simulate all policies with one seed, i.e. with the same profiles. */
 static int simulate_seed(struct sim *sim, struct progress *progress,
 			 uint32_t seed, struct np_sim_outcome *outcome)
@@ -2310,12 +2403,11 @@ static int simulate_seed(struct sim *sim, struct progress *progress,
 	sample_profiles(sim, seed);
 	for (size_t i = 0; rc < 0 && !interrupted && i < sim->n_policies; i++) {
 		rc = simulate_policy(sim, progress, i, seed,
-				     i ? outcome : sim->without);
-		/* Keep the first seed's jobs under the acting policy. */
+				     i ? outcome : sim->reference);
+		/* Keep the first seed's jobs under both policies. */
 		if (!seed && i && shows_groups(sim, i)) {
-			sim->with = cli_calloc(sim->log.n, sizeof(*outcome));
-			memcpy(sim->with, outcome,
-			       sim->log.n * sizeof(*outcome));
+			sim->without = copy_outcomes(sim, sim->reference);
+			sim->with = copy_outcomes(sim, outcome);
 		}
 	}
 	sim->stopped |= interrupted && progress->part < progress->parts;
@@ -2335,11 +2427,11 @@ static int simulate_all(struct sim *sim)
 		cli_calloc(sim->log.n, sizeof(*outcome));
 	int rc = -1;
 
-	sim->without = cli_calloc(sim->log.n, sizeof(*outcome));
+	sim->reference = cli_calloc(sim->log.n, sizeof(*outcome));
 	for (uint32_t i = 0; rc < 0 && !sim->stopped && i < seeds; i++)
 		rc = simulate_seed(sim, &progress, i, outcome);
 	for (size_t i = 1; rc < 0 && i < sim->n_policies; i++)
-		if (sim->policy[i].weeks.n)
+		if (sim->policy[i].weeks.n_seeds)
 			estimate_gain(&sim->policy[i].weeks,
 				      &sim->policy[i].gain);
 	show_progress(&progress, 100);
@@ -2365,8 +2457,8 @@ static const char *percent(double ratio)
 static const char *interval_text(const struct estimate *range)
 {
 	return isfinite(range->low) ?
-		       cli_text(" (95 %% interval %.1f %% to %.1f %%)",
-				100 * range->low, 100 * range->high) :
+		       cli_text(" (95 %% interval %s to %s)",
+				percent(range->low), percent(range->high)) :
 		       "";
 }
 
@@ -2583,7 +2675,8 @@ static struct group *make_groups(const struct sim *sim, enum grouping grouping,
 		uint32_t key = group_key(sim, i, grouping);
 
 		compare_job(&groups[key < n_keys ? key : n_keys - 1].of,
-			    &sim->job[i], &sim->without[i], &sim->with[i]);
+			    &sim->cluster, &sim->job[i], &sim->without[i],
+			    &sim->with[i]);
 	}
 	*n = 0;
 	for (size_t key = 0; key < n_keys; key++)
@@ -2659,7 +2752,8 @@ static struct job_name *unprofiled(const struct sim *sim, size_t *n)
 		if (sim->job[i].profile < 0 &&
 		    sim->log.job[i].name != NP_QUEUE_NONE)
 			all[sim->log.job[i].name].node_sec +=
-				(double)sim->job[i].nodes * sim->job[i].run_sec;
+				nodes_of(&sim->cluster, &sim->job[i]) *
+				sim->job[i].run_sec;
 	qsort(all, sim->log.text.n, sizeof(*all), np_order_desc);
 	while (*n < sim->log.text.n && all[*n].node_sec > 0)
 		++*n;
@@ -2964,9 +3058,10 @@ static int open_inputs(struct sim *sim)
 static void free_all(struct sim *sim)
 {
 	void *const arrays[] = {
-		sim->without,	   sim->with,	      sim->job,
-		sim->assoc,	   sim->all_nodes,    sim->above,
-		sim->above_leaves, sim->partition_of, sim->profile_name,
+		sim->reference,	   sim->without,      sim->with,
+		sim->job,	   sim->assoc,	      sim->all_nodes,
+		sim->above,	   sim->above_leaves, sim->partition_of,
+		sim->profile_name,
 	};
 
 	for (size_t i = 0; i < sim->n_policies; i++)

@@ -709,22 +709,39 @@ static int print_json(const struct validate_ctx *ctx)
 
 /* ---- picture ---- */
 
-/* Draw the 90 % interval of a measured slowdown, a line across its point. */
+/*
+ * Draw the 90 % interval of a measured slowdown, a line across its point.
+ * pooled: how much all pairs scatter, because the two runs that a pair usually
+ * has say little about that.
+ */
 static void draw_interval(struct np_figure *figure, struct np_panel *panel,
-			  const struct np_mean *slowdown, double predicted)
+			  const struct np_mean *slowdown, double pooled,
+			  double predicted)
 {
 	struct np_shape *line;
-	double half;
+	double low, high;
 
 	if (slowdown->n < 2 || !isfinite(slowdown->sd))
 		return;
-	half = 1.645 * slowdown->sd / sqrt(slowdown->n);
+	np_noise_interval_of(slowdown, pooled, 0.9, &low, &high);
 	line = np_figure_add_shape(figure, panel, NP_SHAPE_LINE, NP_STYLE_GREY,
 				   NULL);
-	np_figure_add_datum(figure, line, 100 * (slowdown->mean - half),
-			    100 * predicted, NAN, NAN);
-	np_figure_add_datum(figure, line, 100 * (slowdown->mean + half),
-			    100 * predicted, NAN, NAN);
+	np_figure_add_datum(figure, line, 100 * low, 100 * predicted, NAN, NAN);
+	np_figure_add_datum(figure, line, 100 * high, 100 * predicted, NAN,
+			    NAN);
+}
+
+/* The scatter of one measured slowdown, pooled over all pairs. */
+static double pooled_noise(const struct validate_ctx *ctx)
+{
+	struct np_mean *all = cli_calloc(n_pairs(ctx), sizeof(*all));
+	double pooled;
+
+	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
+		all[pair] = *measured(ctx, pair);
+	pooled = np_noise_pooled(all, n_pairs(ctx));
+	free(all);
+	return pooled;
 }
 
 /* Draw the line on which predictions equal measurements. */
@@ -770,11 +787,12 @@ static int plot_pairs(const struct validate_ctx *ctx, const char *path)
 	struct np_panel *panel = cli_figure_add_panel(
 		figure, "", NP_AXIS_LINEAR, "Measured slowdown (%)",
 		NP_AXIS_LINEAR, "Predicted slowdown (%)");
+	double pooled = pooled_noise(ctx);
 
 	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
 		if (is_compared(ctx, pair))
 			draw_interval(figure, panel, measured(ctx, pair),
-				      ctx->prediction[pair].slowdown);
+				      pooled, ctx->prediction[pair].slowdown);
 	draw_diagonal(figure, panel, ctx);
 	draw_points(figure, panel, ctx);
 	np_figure_set_caption(figure,

@@ -420,11 +420,16 @@ static int print_text(const struct np_loggps_record *r)
 		print_bytes("O", "overhead per byte", &f->O, "");
 	print_bytes("G", "time per byte", &f->G, bandwidth);
 	print_rendezvous(f);
-	printf("\nMedians of %u block%s and %u size%s, with %.0f %% confidence "
-	       "intervals; %s\n",
-	       f->n_blocks, cli_plural_s(f->n_blocks), f->n_sizes,
-	       cli_plural_s(f->n_sizes), 100 * NP_LOGGPS_CONFIDENCE,
-	       cli_date(r->date));
+	printf("\nMedians of %u block%s and %u size%s, with ", f->n_blocks,
+	       cli_plural_s(f->n_blocks), f->n_sizes, cli_plural_s(f->n_sizes));
+	if (f->n_blocks < NP_LOGGPS_INTERVAL)
+		printf("the smallest and largest values (%.0f %% confidence "
+		       "intervals need %d blocks)",
+		       100 * NP_LOGGPS_CONFIDENCE, NP_LOGGPS_INTERVAL);
+	else
+		printf("%.0f %% confidence intervals",
+		       100 * NP_LOGGPS_CONFIDENCE);
+	printf("; %s\n", cli_date(r->date));
 	return CLI_DONE;
 }
 

@@ -46,7 +46,8 @@
  * All this is computed for each block of measurements, which are taken close
  * together in time. A parameter is the median over blocks, with the
  * distribution-free confidence interval of a median (order statistics,
- * binomial).
+ * binomial). With fewer than NP_LOGGPS_INTERVAL blocks, no interval has this
+ * confidence, and that of the smallest and the largest value is used.
  */
 #ifndef NP_LOGGPS_FIT_H
 #define NP_LOGGPS_FIT_H
@@ -61,6 +62,8 @@
 #define NP_LOGGPS_LEAST 4 /* number of sizes needed for a slope */
 #define NP_LOGGPS_SIDE 3  /* number of sizes on each side of a step */
 #define NP_LOGGPS_CONFIDENCE 0.95
+/* Blocks of which the smallest and largest value have that confidence. */
+#define NP_LOGGPS_INTERVAL 6
 #define NP_LOGGPS_COPIED 4096 /* below it, noise hides what bytes cost */
 
 /*

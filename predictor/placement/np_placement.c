@@ -4368,6 +4368,8 @@ static void append_cause(struct line *line,
 			 const struct np_job *job, const struct np_cause *cause)
 {
 	const struct np_leaves *leaves = placement->snapshot->leaves;
+	double limit = 100 * placement->policy.max_slowdown;
+	double percent = 100 * cause->slowdown;
 
 	if (cause->leaf == NP_NO_LEAF || cause->leaf >= leaves->n_switches) {
 		append(line, "%s", reasons[cause->why]);
@@ -4380,8 +4382,9 @@ static void append_cause(struct line *line,
 		append_job(line, cause, cause->victim);
 	else
 		append(line, "running job %u", cause->victim);
-	append(line, " would be slowed by %.0f %% (limit %.0f %%)",
-	       100 * cause->slowdown, 100 * placement->policy.max_slowdown);
+	/* 10.4 % would read as 10 %, which is no reason at a limit of 10 %. */
+	append(line, " would be slowed by %.*f %% (limit %.6g %%)",
+	       round(percent) > limit ? 0 : 2, percent, limit);
 	if (!cause->victim_self && cause->victim == cause->other)
 		return;
 	if (cause->other && cause->other == job->id) {

@@ -54,6 +54,13 @@ double np_moments_half_width(const struct np_moments *moments)
 	       np_moments_sd(moments) / sqrt((double)moments->n);
 }
 
+double np_moments_errors(const struct np_moments *moments, double probability)
+{
+	if (moments->n < 2)
+		return INFINITY;
+	return gsl_cdf_tdist_Qinv(probability, (double)moments->n - 1);
+}
+
 int np_moments_valid(const struct np_moments *moments)
 {
 	if (!moments->n)
@@ -160,13 +167,19 @@ double np_noise_of_mean(const struct np_mean *mean, double pooled)
 	return sqrt(var / mean->n);
 }
 
-void np_noise_interval(const struct np_mean *mean, double pooled, double *low,
-		       double *high)
+void np_noise_interval_of(const struct np_mean *mean, double pooled,
+			  double probability, double *low, double *high)
 {
 	double square, df = NP_NOISE_PRIOR + np_noise_freedom(mean, &square);
-	double half =
-		gsl_cdf_tdist_Pinv(0.975, df) * np_noise_of_mean(mean, pooled);
+	double half = gsl_cdf_tdist_Pinv((1 + probability) / 2, df) *
+		      np_noise_of_mean(mean, pooled);
 
 	*low = expm1(log1p(mean->mean) - half);
 	*high = expm1(log1p(mean->mean) + half);
+}
+
+void np_noise_interval(const struct np_mean *mean, double pooled, double *low,
+		       double *high)
+{
+	np_noise_interval_of(mean, pooled, 0.95, low, high);
 }

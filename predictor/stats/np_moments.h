@@ -39,6 +39,13 @@ double np_moments_sd(const struct np_moments *moments);
 double np_moments_half_width(const struct np_moments *moments);
 
 /*
+ * The number of standard errors by which the mean of normally distributed
+ * values exceeds the truth with this probability, by Student's t; INFINITY
+ * while n < 2.
+ */
+double np_moments_errors(const struct np_moments *moments, double probability);
+
+/*
  * True if np_moments_add() can have produced these values: for checking input.
  */
 int np_moments_valid(const struct np_moments *moments);
@@ -151,9 +158,13 @@ double np_noise_pooled(const struct np_mean *mean, size_t n);
 double np_noise_of_mean(const struct np_mean *mean, double pooled);
 
 /*
- * The 95 % interval of a measured slowdown, symmetric in log(1 + slowdown):
- * Student's t with the degrees of freedom of the sd above.
+ * The interval of a measured slowdown that has this probability, symmetric in
+ * log(1 + slowdown): Student's t with the degrees of freedom of the sd above.
  */
+void np_noise_interval_of(const struct np_mean *mean, double pooled,
+			  double probability, double *low, double *high);
+
+/* The same with a probability of 95 %. */
 void np_noise_interval(const struct np_mean *mean, double pooled, double *low,
 		       double *high);
 

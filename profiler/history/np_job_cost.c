@@ -12,7 +12,7 @@
 #define MOST_MEETINGS 32000000 /* of two jobs on a leaf switch: half a GiB */
 #define LOW_SD 1.645	       /* sd to the low end of a 90 % interval */
 #define PAIR_SD 4.0	       /* sd above 0 */
-#define NODE_SD 4.5	       /* sd above 0: of 10,000 nodes, none by chance */
+#define NODE_CHANCE 3.4e-6     /* of listing a node: one in 300,000 */
 
 static const struct np_blame_prior prior = { 0.05, 0.3 };
 
@@ -584,6 +584,50 @@ static int add_pairs(struct work *w)
 
 /* ---- results ---- */
 
+/* Order of pairs by their applications. */
+static int by_apps(const void *a, const void *b)
+{
+	const struct np_job_cost_pair *x = a, *y = b;
+	const uint32_t left[] = { x->user, x->name, x->by_user, x->by_name };
+	const uint32_t right[] = { y->user, y->name, y->by_user, y->by_name };
+
+	return memcmp(left, right, sizeof(left));
+}
+
+/* Add an independent estimate: the squares of the widths are added up. */
+static void add_range(struct np_blame_range *to,
+		      const struct np_blame_range *more)
+{
+	double below = hypot(to->mean - to->low, more->mean - more->low);
+	double above = hypot(to->high - to->mean, more->high - more->mean);
+
+	to->mean += more->mean;
+	to->low = to->mean - below;
+	to->high = to->mean + above;
+}
+
+/*
+ * Combine the pairs of the same two applications, of which each class has one:
+ * runs on other numbers of nodes are in another class. A monitoring system
+ * would refuse two values of one pair.
+ */
+static void merge_pairs(struct np_job_cost *t)
+{
+	size_t n = 0;
+
+	if (t->n_pairs)
+		qsort(t->pair, t->n_pairs, sizeof(*t->pair), by_apps);
+	for (size_t i = 0; i < t->n_pairs; i++) {
+		if (!n || by_apps(&t->pair[n - 1], &t->pair[i])) {
+			t->pair[n++] = t->pair[i];
+			continue;
+		}
+		add_range(&t->pair[n - 1].node_hours, &t->pair[i].node_hours);
+		t->pair[n - 1].runs += t->pair[i].runs;
+	}
+	t->n_pairs = n;
+}
+
 /* The sum of values, and its 95 % interval. */
 static struct np_blame_range sum_of(const struct np_moments *m)
 {
@@ -603,11 +647,13 @@ static int keep_nodes(struct work *w)
 
 	for (size_t i = 0; i < w->h->node_name.n; i++) {
 		const struct np_moments *m = &w->node[i];
-		double half = np_moments_half_width(m), sd = np_moments_sd(m);
+		double half = np_moments_half_width(m);
+		double error =
+			fmax(np_moments_sd(m), 0.01) / sqrt((double)m->n);
 
 		if (m->n < NP_JOB_COST_MIN_RUNS ||
-		    m->mean - NODE_SD * fmax(sd, 0.01) / sqrt((double)m->n) <=
-			    0.01)
+		    !(m->mean - np_moments_errors(m, NODE_CHANCE) * error >
+		      0.01))
 			continue;
 		if (np_array_grow(&t->node, t->n_nodes, sizeof(*t->node)))
 			return -ENOMEM;
@@ -651,6 +697,7 @@ static int sort_all(struct work *w)
 
 	if (!rc)
 		rc = keep_leaves(w);
+	merge_pairs(t);
 	if (t->n_pairs)
 		qsort(t->pair, t->n_pairs, sizeof(*t->pair), np_order_desc);
 	if (t->n_leaves)

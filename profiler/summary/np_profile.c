@@ -321,6 +321,25 @@ capacity_of(const struct np_run_summary *profile,
 	return capacity;
 }
 
+/*
+ * Do the probes of the newest run measure several rails? The bytes of a node
+ * are then the sum of all rails, and the speed is that of a single link.
+ */
+static bool has_several_links(const struct np_run_summary *profile)
+{
+	const struct np_record *run = profile->fabric;
+	const char *first = NULL;
+
+	for (size_t i = 0; run && i < run->n_leaves; i++) {
+		const char *rail = run->leaves[i].rail;
+
+		if (first && rail && strcmp(first, rail))
+			return true;
+		first = first ? first : rail;
+	}
+	return false;
+}
+
 /* The idle network is its own baseline. */
 static void make_verdict(struct np_run_summary *profile,
 			 const struct np_calibration *calibration)
@@ -335,7 +354,7 @@ static void make_verdict(struct np_run_summary *profile,
 		.traffic = { app->node_sec, app->bytes },
 		.idle_traffic = { idle->node_sec, idle->bytes },
 		.idle_shared = profile->idle.neighbours,
-		.link = app->link,
+		.link = has_several_links(profile) ? 0 : app->link,
 		.capacity = capacity_of(profile, calibration),
 		.leaf_nodes = most_leaf_nodes(profile),
 		.phases = profile->phases,

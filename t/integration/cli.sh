@@ -161,7 +161,7 @@ test_an_application_is_drawn() {
 test_other_results_are_drawn() {
 	setup
 	netprof matrix --plot="$S/matrix.svg"
-	is_picture "$S/matrix.svg" 'Slowdown of each pair' fft '+79 %' \
+	is_picture "$S/matrix.svg" 'Slowdown of each pair' fft '+79 %*' \
 		'is slowed' 'slows it'
 	tolerance -L 1us -o 1us --plot="$S/tolerance.svg" nonblocking.goal
 	is_picture "$S/tolerance.svg" 'Run time (% longer)' nonblocking.goal \
@@ -1227,6 +1227,9 @@ test_a_queue_is_replayed() {
 	equal "groups, in any order of the policies" \
 		"$(policies off,enforce,advise --json | jq -c .groups)" \
 		"$(policies off,advise,enforce --json | jq -c .groups)"
+	equal "groups of the first of several seeds" "$(simulated --swf=small.swf --pairs=pairs \
+		--mix=fft:30,halo:40,unknown:30 --seeds=3 --policy=off,enforce --json | jq -c .groups)" \
+		"$(policies off,enforce --json | jq -c .groups)"
 	contains "only the first policy acts" "$(policies enforce,off)" \
 		'^Only the first policy, enforce, changes jobs'
 	equal "policies with the same first 64 characters" "$(policies \
@@ -1474,6 +1477,18 @@ test_a_replay_chooses_nodes_below_the_lowest_switch() {
 		--pairs="$ROOT/t/data/queue/pairs" --events="$S/events"
 	equal "nodes without groups" "$(cut -d'|' -f9 "$S/events" | tail -n 1)" "2,3,8,9,10,11"
 	contains "one policy" "$(cat "$S/out")" '^Only one policy was simulated'
+}
+
+# Four jobs on one processor each of the same node, at the same time.
+test_jobs_that_share_a_node_use_it_once() {
+	setup
+	awk 'BEGIN { for (i = 1; i <= 4; i++)
+		print i, 0, -1, 1000, 1, -1, -1, 1, 2000, -1, 1, 1, 1, 1, 1, -1, -1, -1 }' >"$S/shared.swf"
+	run 0 netprof simulate --swf="$S/shared.swf" --leaves=1x1 --cpus-per-node=4 --policy=off \
+		--pairs="$ROOT/t/data/queue/pairs" --json
+	equal "utilisation and node-seconds" \
+		"$(jq -c '.policies[0] | [.utilisation > 0.9, .utilisation <= 1, .used_node_sec]' <<<"$OUT")" \
+		'[true,true,1000]'
 }
 
 test_a_wait_that_only_the_policy_causes_is_in_seconds() {

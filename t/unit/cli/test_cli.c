@@ -157,6 +157,14 @@ T_TEST("shares and changes in percent")
 	}
 }
 
+T_TEST("a percentage that was set is not rounded")
+{
+	T_CHECK(!strcmp(cli_setting_percent(0.1), "10 %"));
+	T_CHECK(!strcmp(cli_setting_percent(0.125), "12.5 %"));
+	T_CHECK(!strcmp(cli_setting_percent(0.005), "0.5 %"));
+	T_CHECK(!strcmp(cli_setting_percent(100), "10000 %"));
+}
+
 T_TEST("dates as sacct has them")
 {
 	char *old = getenv("TZ") ? strdup(getenv("TZ")) : NULL;

@@ -12,20 +12,29 @@ static const char topology[] = "SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"
 	"JobID|JobIDRaw|User|Partition|State|Submit|Start|End|Suspended|" \
 	"NNodes|NCPUS|TimelimitRaw|NodeList|JobName|SubmitLine\n"
 
+/* A row of sacct, with a time limit in minutes. */
+static void put_limited(FILE *f, int id, const char *user, const char *name,
+			const char *nodes, int start, int end, int limit)
+{
+	fprintf(f, "%d|%d|%s|main|COMPLETED|%d|%d|%d|00:00:00|2|8|%d|%s|%s|\n",
+		id, id, user, start, start, end, limit, nodes, name);
+}
+
 /* A row of sacct. */
 static void put_job(FILE *f, int id, const char *user, const char *name,
 		    const char *nodes, int start, int end)
 {
-	fprintf(f, "%d|%d|%s|main|COMPLETED|%d|%d|%d|00:00:00|2|8|60|%s|%s|\n",
-		id, id, user, start, start, end, nodes, name);
+	put_limited(f, id, user, name, nodes, start, end, 60);
 }
 
 /*
  * Runs of a's x one after the other: on leaf0 with the times quiet[], alone or
  * together with b's quiet, and on leaf1 with b's loud with the times loud[].
+ * All this for each group of runs, which differ in their time limits.
  */
-static void judge(const int *quiet, const int *loud, size_t n, bool alone,
-		  struct np_acct *h, struct np_job_cost *out)
+static void judge_groups(const int *quiet, const int *loud, size_t n,
+			 bool alone, int n_groups, struct np_acct *h,
+			 struct np_job_cost *out)
 {
 	const struct {
 		const char *name, *own, *others;
@@ -41,17 +50,19 @@ static void judge(const int *quiet, const int *loud, size_t n, bool alone,
 	int id = 1;
 
 	fputs(HEAD, f);
-	for (size_t l = 0; l < NP_ARRAY_SIZE(leaf); l++) {
-		int at = START;
+	for (size_t l = 0; l < (size_t)n_groups * NP_ARRAY_SIZE(leaf); l++) {
+		int group = (int)(l / NP_ARRAY_SIZE(leaf));
+		size_t k = l % NP_ARRAY_SIZE(leaf);
+		int start = START + 100000 * group, at = start;
 
 		for (size_t i = 0; i < n; i++) {
-			put_job(f, id++, "a", "x", leaf[l].own, at,
-				at + leaf[l].sec[i]);
-			at += leaf[l].sec[i] + 1;
+			put_limited(f, id++, "a", "x", leaf[k].own, at,
+				    at + leaf[k].sec[i], group ? 600 : 60);
+			at += leaf[k].sec[i] + 1;
 		}
-		if (l || !alone)
-			put_job(f, id++, "b", leaf[l].name, leaf[l].others,
-				START - 10, at + 10);
+		if (k || !alone)
+			put_job(f, id++, "b", leaf[k].name, leaf[k].others,
+				start - 10, at + 10);
 	}
 	fclose(f);
 	*h = (struct np_acct){ .now = START + 1e6 };
@@ -61,6 +72,12 @@ static void judge(const int *quiet, const int *loud, size_t n, bool alone,
 	T_CHECK(!np_job_cost_make(h, out));
 	np_topo_free(&t);
 	free(text);
+}
+
+static void judge(const int *quiet, const int *loud, size_t n, bool alone,
+		  struct np_acct *h, struct np_job_cost *out)
+{
+	judge_groups(quiet, loud, n, alone, 1, h, out);
 }
 
 /* Is the pair x by loud the only one? *hours: its node-hours. */
@@ -126,6 +143,24 @@ T_TEST("an application that is never alone, and two neighbours")
 	}
 }
 
+T_TEST("two groups of runs make one pair, with the cost of both")
+{
+	const struct row *r = &rows[3];
+	struct np_blame_range one = { 0 };
+	struct np_job_cost t;
+	struct np_acct h;
+	size_t n;
+
+	T_CHECK(finds_loud(r->quiet, r->loud, r->n, false, &one, &n));
+	judge_groups(r->quiet, r->loud, r->n, false, 2, &h, &t);
+	T_CHECK(t.n_groups == 2 && t.n_pairs == 1 && t.pair[0].runs == 20);
+	T_CHECK(t_close(t.pair[0].node_hours.mean, 2 * one.mean, 1e-6));
+	T_CHECK(t_close(t.pair[0].node_hours.mean - t.pair[0].node_hours.low,
+			sqrt(2) * (one.mean - one.low), 1e-6));
+	np_job_cost_free(&t);
+	np_acct_free(&h);
+}
+
 /* Run times of 200 s with an sd of 4 %, whatever runs with them. */
 T_TEST("no pair is found by chance")
 {
@@ -145,6 +180,50 @@ T_TEST("no pair is found by chance")
 	}
 	np_rng_free(rng);
 	T_CHECK(!any[0] && !any[1]);
+}
+
+#define SCATTERED_PAIRS 1000 /* pairs of nodes */
+#define SCATTERED_RUNS 5     /* of each pair */
+
+/*
+ * Runs of 1,000 s with an sd of 10 %, one after the other. With so few runs of
+ * each node, some of these have a small scatter by chance.
+ */
+T_TEST("no node is slow by chance")
+{
+	struct np_rng *rng = np_rng_new(7, "nodes");
+	struct np_acct h = { .now = START + 1e8 };
+	struct np_job_cost out;
+	struct np_topo t;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int at = START;
+
+	fputs(HEAD, f);
+	for (int i = 0; i < SCATTERED_PAIRS * SCATTERED_RUNS; i++) {
+		int pair = i % SCATTERED_PAIRS;
+		int sec = (int)lround(1000 * (1 + 0.1 * np_rng_normal(rng)));
+
+		put_job(f, i + 1, "a", t_text("app%d", pair % 25),
+			t_text("n[%d-%d]", 2 * pair, 2 * pair + 1), at,
+			at + sec);
+		at += 2000;
+	}
+	fclose(f);
+	np_rng_free(rng);
+	T_CHECK(!np_topo_parse(t_text("SwitchName=leaf0 Level=0 Nodes=n[0-%d]",
+				      2 * SCATTERED_PAIRS - 1),
+			       &t, NULL));
+	T_CHECK(!np_acct_topology(&h, &t, NULL));
+	T_CHECK(!np_acct_read(&h, text, "s", "|", NULL) && !np_acct_index(&h));
+	T_CHECK(!np_job_cost_make(&h, &out));
+	T_CHECK(out.n_compared == SCATTERED_PAIRS * SCATTERED_RUNS);
+	T_CHECK(!out.n_nodes);
+	np_job_cost_free(&out);
+	np_acct_free(&h);
+	np_topo_free(&t);
+	free(text);
 }
 
 #define APPS 60

@@ -22,6 +22,12 @@ static const struct {
 	  1,
 	  "kept off 1 of 2 leaf switches: on leaf switch a it would be slowed "
 	  "by 30 % (limit 10 %) with running job 9" },
+	{ "it would be slowed by hardly more than the limit",
+	  "leaf a 4; leaf b 4; app X; app Y; both X Y .104; run 9 Y a:1; "
+	  "job 1 X 2",
+	  1,
+	  "kept off 1 of 2 leaf switches: on leaf switch a it would be slowed "
+	  "by 10.40 % (limit 10 %) with running job 9" },
 	{ "it would slow a running job",
 	  TWO "app S; pair S X .25; run 9 S a:1; job 1 X 2", 1,
 	  "kept off 1 of 2 leaf switches: on leaf switch a running job 9 would "

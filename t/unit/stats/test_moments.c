@@ -66,3 +66,15 @@ T_TEST("the interval of a mean is that of Student's t")
 	T_CHECK(t_close(np_moments_half_width(&m),
 			2.2622 * sqrt(55.0 / 6) / sqrt(10), 1e-4));
 }
+
+/* Tables of t, 99.9 %: 7.173 with 4 degrees of freedom, 4.297 with 9. */
+T_TEST("few values take more standard errors to be as certain")
+{
+	struct np_moments m = { .n = 1 };
+
+	T_CHECK(isinf(np_moments_errors(&m, 0.001)));
+	m.n = 5;
+	T_CHECK(t_close(np_moments_errors(&m, 0.001), 7.173, 1e-4));
+	m.n = 10;
+	T_CHECK(t_close(np_moments_errors(&m, 0.001), 4.297, 1e-4));
+}

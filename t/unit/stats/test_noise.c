@@ -25,3 +25,14 @@ T_TEST("a slowdown has its 95 % interval")
 				       t_close(high, r->high, 2e-4));
 	}
 }
+
+/* t(0.95, 5) = 2.0150: a second run adds one degree to the assumed four. */
+T_TEST("two runs have an interval of 90 % by Student's t")
+{
+	const struct np_mean m = { 2, 0.5, 0.03 };
+	double sd = sqrt(0.02 * 0.02 / 2), low, high;
+
+	np_noise_interval_of(&m, 0.02, 0.9, &low, &high);
+	T_CHECK(t_close(log1p(low), log1p(0.5) - 2.0150 * sd, 2e-4));
+	T_CHECK(t_close(log1p(high), log1p(0.5) + 2.0150 * sd, 2e-4));
+}

@@ -536,3 +536,31 @@ T_TEST("delays that the traffic of the nodes cannot cause give no verdict")
 		free_made(idle);
 	}
 }
+
+/*
+ * A node sends and receives 1.1 GB/s in total, over links of 1.25 GB/s. Its
+ * probes are as fast as idle ones.
+ */
+T_TEST("the bytes of several rails are not compared with the speed of one")
+{
+	for (int rails = 1; rails <= 2; rails++) {
+		struct made *m = new_made("lmp"), *idle = new_made("idle");
+		struct np_record *r = add_run(m, 0);
+
+		for (int k = 0; k < rails; k++) {
+			struct np_leaf_run *l =
+				np_record_leaf(r, k ? "x" : "a");
+
+			t_add_latency(l, &m->g, 600, 1e-5, 60);
+			l->rail = strdup(k ? "r1" : "r0");
+		}
+		r->traffic =
+			(struct np_traffic_run){ 4, 240, 240 * 1.1e9, 1.25e9 };
+		add_run(idle, 1e-5);
+		make(m, idle, NULL);
+		T_CHECK(p.verdict.doubt ==
+			(rails > 1 ? NP_DOUBT_NONE : NP_DOUBT_FULL));
+		free_made(m);
+		free_made(idle);
+	}
+}
