@@ -570,6 +570,10 @@ static void print_different(FILE *f, const struct cli_diagnosis *diag)
 			   "it was started %u time%s before; only the "
 			   "last start counts here",
 			   job->requeues, cli_plural_s(job->requeues));
+	if (job->resized)
+		cli_flabel(f, "Resized",
+			   "its number of nodes changed while it ran; only the "
+			   "last part counts here, and is not compared");
 	if (job->suspended_sec > 0)
 		cli_flabel(f, "Suspended",
 			   "for %.0f s, which are excluded from its run time",

@@ -709,8 +709,9 @@ static int print_running(const struct explanation *found)
 }
 
 /*
- * One measured step. Its run time is compared only if it was complete,
- * successful, never suspended and without load.
+ * One measured step. Its run time is compared only if it ended successfully, was
+ * never suspended and ran without load. It is known even if the probes ended
+ * before the step.
  */
 static void print_step(const struct explanation *found,
 		       const struct measured_step *step)
@@ -719,7 +720,7 @@ static void print_step(const struct explanation *found,
 	const char *line;
 	struct np_sample sample = { NULL };
 
-	if (record->state != NP_RUN_COMPLETE)
+	if (record->state == NP_RUN_RUNNING || record->exit_code == NP_NO_VALUE)
 		line = "It is still running, or its end was not recorded: "
 		       "there is no run time to compare.";
 	else if (record->exit_code)
@@ -1207,7 +1208,8 @@ static void estimate_shares(const struct measured_step *step,
 
 /*
  * How many more of its probes were delayed than in undisturbed runs of the same
- * command. For cli_diagnosis_make().
+ * command. Earlier starts of a requeued job do not count. For
+ * cli_diagnosis_make().
  */
 static void summarise_probes(void *arg, uint32_t job_id, double start,
 			     double step_sec, struct np_examine_probes *out)
@@ -1225,8 +1227,9 @@ static void summarise_probes(void *arg, uint32_t job_id, double start,
 		for (size_t k = 0; k < found->runs[i].n; k++) {
 			const struct np_record *record = found->runs[i].run[k];
 
-			if (record->job_id != job_id || record->level ||
-			    !record->fingerprint || !step->run->fingerprint ||
+			if (record->job_id != job_id || record->end < start ||
+			    record->level || !record->fingerprint ||
+			    !step->run->fingerprint ||
 			    strcmp(record->fingerprint, step->run->fingerprint))
 				continue;
 			np_run_add_hist(record, hist);

@@ -187,32 +187,62 @@ static struct run *find_running(struct np_accounting *accounting, size_t n,
 		   NULL;
 }
 
-/* Copy a running job from a job snapshot. Returns 0 or -ENOMEM. */
+/* Return the larger one. */
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * Add the switches of the leaves on which a job has nodes now to those of its
+ * run. Returns 0, or -ENOMEM, in which case nothing changes.
+ */
+static int add_leaves(struct run *run, const struct np_job *job,
+		      const struct np_leaves *leaves)
+{
+	uint32_t *leaf =
+		calloc(leaves->n_switches + run->n_leaves + 1, sizeof(*leaf));
+	size_t n;
+
+	if (!leaf)
+		return -ENOMEM;
+	n = np_leaves_switches(leaves, job->leaf, job->n_leaves, leaf);
+	if (run->n_leaves)
+		memcpy(leaf + n, run->leaf, run->n_leaves * sizeof(*leaf));
+	n = np_order_unique(leaf, n + run->n_leaves);
+	if (np_array_resize(&leaf, n + 1, sizeof(*leaf))) {
+		free(leaf);
+		return -ENOMEM;
+	}
+	free(run->leaf);
+	run->leaf = leaf;
+	run->n_leaves = n;
+	return 0;
+}
+
+/*
+ * Copy a running job from a job snapshot. Of a job that is completing,
+ * slurmctld only lists the nodes that have not completed yet. So the run keeps
+ * the switches and the number of nodes that it has had. Returns 0 or -ENOMEM.
+ */
 static int copy_job(struct run *run, const struct np_job_entry *entry,
 		    const struct np_leaves *leaves)
 {
 	int64_t start_sec = run->job.start_sec;
+	size_t n_leaves = run->job.n_leaves;
 
 	run->job = *entry->in;
+	run->job.n_leaves = larger(n_leaves, entry->in->n_leaves);
 	if (!run->job.start_sec)
 		run->job.start_sec = start_sec;
 	strcpy(run->app, entry->app);
 	run->auth = entry->auth;
 	run->partition = entry->partition;
 	run->task = entry->task;
-	run->n_nodes = entry->n_nodes;
+	run->n_nodes = (uint32_t)larger(run->n_nodes, entry->n_nodes);
 	run->held_sec = entry->annotation.held_sec;
 	run->end_sec = 0;
-	free(run->leaf);
-	run->leaf = calloc(leaves->n_switches + 1, sizeof(*run->leaf));
-	run->n_leaves = run->leaf ? np_leaves_switches(leaves, entry->in->leaf,
-						       run->job.n_leaves,
-						       run->leaf) :
-				    0;
-	if (!run->leaf ||
-	    np_array_resize(&run->leaf, run->n_leaves + 1, sizeof(*run->leaf)))
-		return -ENOMEM;
-	return 0;
+	return add_leaves(run, entry->in, leaves);
 }
 
 /* Set the end of a run: from Slurm's record of the job, or else to now. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@
 
 #include "np_detach.h"
 #include "np_hostlist.h"
+#include "np_rendezvous.h"
 #include "np_text.h"
 
 /* ---- host lists, by Slurm's own functions ---- */
@@ -526,6 +528,19 @@ static bool is_of_other_task(const job_step_info_t *step, uint32_t job_id)
 	return step->array_job_id && step->step_id.job_id != job_id;
 }
 
+/*
+ * Record the job's place in an array. The environment is not asked, because a
+ * job that was submitted from a task of an array has inherited the variables of
+ * that task.
+ */
+static void take_array(const job_step_info_t *step, struct np_record *record)
+{
+	if (!step->array_job_id || step->array_task_id == NO_VAL)
+		return;
+	record->array_job_id = step->array_job_id;
+	record->array_task_id = step->array_task_id;
+}
+
 /* Return whether a step is neither one of our own nor the batch script. */
 static bool is_program(const job_step_info_t *step)
 {
@@ -535,13 +550,25 @@ static bool is_program(const job_step_info_t *step)
 }
 
 /*
+ * Return whether these are nodes of the step that are not known yet. In an
+ * ordinary job, slurmctld lists each component of "srun ... : ..." on its own,
+ * with the number of the step. Components have no nodes in common.
+ */
+static bool is_part_of_step(const job_step_info_t *info, uint32_t step_id,
+			    const struct np_hosts *step)
+{
+	return info->step_id.step_id == step_id && info->nodes &&
+	       (!step->n || info->step_id.step_het_comp != NO_VAL);
+}
+
+/*
  * Add the nodes of a step to *step, and to *busy, unless busy is NULL, those of
- * the other steps of the job, except our own and the batch script. Returns
- * -ESRCH if there is no such step.
+ * the other steps of the job, except our own and the batch script. The record
+ * gets the job's place in an array. Returns -ESRCH if there is no such step.
  */
 static int load_step_nodes(uint32_t job_id, uint32_t step_id,
-			   struct np_hosts *step, struct np_hosts *busy,
-			   struct np_err *err)
+			   struct np_record *record, struct np_hosts *step,
+			   struct np_hosts *busy, struct np_err *err)
 {
 	job_step_info_response_msg_t *msg;
 	int rc = load_steps(job_id, &msg, err);
@@ -553,11 +580,12 @@ static int load_step_nodes(uint32_t job_id, uint32_t step_id,
 
 		if (is_of_other_task(info, job_id))
 			continue;
+		if (info->step_id.step_id == step_id)
+			take_array(info, record);
 		if (info->step_id.step_id != step_id && busy &&
 		    is_program(info))
 			rc = np_hosts_expand(info->nodes, busy);
-		else if (info->step_id.step_id == step_id && info->nodes &&
-			 !step->n)
+		else if (is_part_of_step(info, step_id, step))
 			rc = np_hosts_expand(info->nodes, step);
 	}
 	slurm_free_job_step_info_response_msg(msg);
@@ -625,8 +653,13 @@ static int load_job_nodes(uint32_t job_id, struct np_hosts *out,
 	return rc ? np_errf(err, rc, "job %u: no node list", job_id) : 0;
 }
 
-/* Load the cluster's name and the version of Slurm. */
-static int load_identity(struct np_record *record, struct np_err *err)
+/*
+ * Load the cluster's name and the version of Slurm. The step must run on this
+ * cluster, because the number of its job may be that of another job here. used:
+ * name of the cluster that srun uses; "": this one.
+ */
+static int load_identity(struct np_record *record, const char *used,
+			 struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
 
@@ -636,7 +669,14 @@ static int load_identity(struct np_record *record, struct np_err *err)
 	record->cluster = strdup(conf->cluster_name ? conf->cluster_name : "");
 	record->slurm_version = strdup(conf->version ? conf->version : "");
 	np_free_conf(conf);
-	return record->cluster && record->slurm_version ? 0 : -ENOMEM;
+	if (!record->cluster || !record->slurm_version)
+		return -ENOMEM;
+	return *used && strcasecmp(used, record->cluster) ?
+		       np_errf(err, -EXDEV,
+			       "it runs on cluster %.64s, but this host "
+			       "belongs to cluster %.64s",
+			       used, record->cluster) :
+		       0;
 }
 
 /* ---- where the step and its level run ---- */
@@ -931,8 +971,6 @@ static int describe_step(struct np_record *record,
 	record->uid = geteuid();
 	record->job_id = request->job_id;
 	record->step_id = request->step_id;
-	record->array_job_id = request->array_job_id;
-	record->array_task_id = request->array_task_id;
 	record->het_component = request->het_component;
 	record->n_tasks = request->n_tasks;
 	record->executable = strdup(request->executable);
@@ -952,7 +990,7 @@ static int describe_step(struct np_record *record,
 	if (!record->executable || !record->fingerprint ||
 	    !record->netprof_version || !record->host)
 		return -ENOMEM;
-	return load_identity(record, err);
+	return load_identity(record, request->cluster, err);
 }
 
 int np_step_nodes_load(const struct np_launch_request *request,
@@ -967,7 +1005,7 @@ int np_step_nodes_load(const struct np_launch_request *request,
 	*nodes = (struct np_step_nodes){ .leaves = NULL };
 	rc = describe_step(record, request, conf, start_date, err);
 	if (!rc)
-		rc = load_step_nodes(request->job_id, request->step_id,
+		rc = load_step_nodes(request->job_id, request->step_id, record,
 				     &nodes->step, level ? &busy : NULL, err);
 	if (!rc)
 		rc = load_layout(request->job_id, request->step_id, record);
@@ -1179,6 +1217,7 @@ int np_neighbours_init(struct np_neighbours *neighbours,
 void np_neighbours_free(struct np_neighbours *neighbours)
 {
 	np_index_free(&neighbours->own_leaves);
+	free(neighbours->component);
 }
 
 /*
@@ -1266,6 +1305,22 @@ static bool parse_job(char *line, struct known_job *job)
 	return true;
 }
 
+/*
+ * Remember a running component, whose steps are merged later: as many as are
+ * measured, since each takes a request to slurmctld.
+ */
+static int add_component(struct np_neighbours *neighbours,
+			 const struct known_job *job, struct np_err *err)
+{
+	if (!job->runs || neighbours->n_components == NP_RENDEZVOUS_COMPONENTS)
+		return 0;
+	if (np_array_grow(&neighbours->component, neighbours->n_components,
+			  sizeof(*neighbours->component)))
+		return np_errf(err, -ENOMEM, "out of memory");
+	neighbours->component[neighbours->n_components++] = job->id;
+	return 0;
+}
+
 /* Merge a job, or note that it is the step's own and was suspended. */
 static int merge_job(struct np_neighbours *neighbours, double until,
 		     uint32_t het_job_id, const struct known_job *job,
@@ -1283,9 +1338,10 @@ static int merge_job(struct np_neighbours *neighbours, double until,
 	/* Suspended or resumed since the run began. */
 	if (job->id == record->job_id && (double)job->suspend > record->start)
 		record->suspended = true;
-	if (job->id == record->job_id ||
-	    (het_job_id && job->het_id == het_job_id))
+	if (job->id == record->job_id)
 		return 0;
+	if (het_job_id && job->het_id == het_job_id)
+		return add_component(neighbours, job, err);
 	return np_neighbours_add(neighbours, &candidate, err);
 }
 
@@ -1361,11 +1417,15 @@ static int load_all_jobs(job_info_msg_t **out)
 	return slurm_load_jobs(0, out, SHOW_ALL);
 }
 
-static int merge_steps(struct np_neighbours *neighbours, double until,
-		       struct np_err *err)
+/*
+ * Merge the other steps of the step's job, or of another component of that. The
+ * numbers of steps are those of the whole heterogeneous job.
+ */
+static int merge_steps(struct np_neighbours *neighbours, uint32_t job_id,
+		       double until, struct np_err *err)
 {
 	job_step_info_response_msg_t *msg;
-	int rc = load_steps(neighbours->record->job_id, &msg, err);
+	int rc = load_steps(job_id, &msg, err);
 
 	if (rc)
 		return rc;
@@ -1379,8 +1439,7 @@ static int merge_steps(struct np_neighbours *neighbours, double until,
 				    0),
 		};
 
-		if (is_program(step) &&
-		    !is_of_other_task(step, neighbours->record->job_id) &&
+		if (is_program(step) && !is_of_other_task(step, job_id) &&
 		    step->step_id.step_id != neighbours->record->step_id)
 			rc = np_neighbours_add(neighbours, &candidate, err);
 	}
@@ -1401,7 +1460,10 @@ int np_neighbours_query(const struct np_leaf_index *leaves,
 	rc = np_neighbours_merge_jobs(&neighbours, until, het_job_id,
 				      load_all_jobs, most_bytes, err);
 	if (!rc)
-		rc = merge_steps(&neighbours, until, err);
+		rc = merge_steps(&neighbours, record->job_id, until, err);
+	for (size_t i = 0; !rc && i < neighbours.n_components; i++)
+		rc = merge_steps(&neighbours, neighbours.component[i], until,
+				 err);
 	np_neighbours_free(&neighbours);
 	return rc == NP_NEIGHBOURS_FULL ? 0 : rc;
 }

@@ -177,9 +177,11 @@ void np_step_nodes_free(struct np_step_nodes *nodes);
  * Merge into the record the jobs, and the other steps of its own job, that had
  * nodes on the leaves of nodes between record->start and until (dates) for more
  * than a second; and whether its own job was suspended after record->start.
- * Components of the heterogeneous job het_job_id (0: none) are the same program
- * and do not count. Asks slurmctld in two requests, and for the list of all jobs
- * in a child that may use most_bytes of memory. Returns 0 or -errno with err.
+ * Of the other components of the heterogeneous job het_job_id (0: none), the
+ * steps count, except the step itself, which may run in several components.
+ * Asks slurmctld in two requests, one more for each other component, and for
+ * the list of all jobs in a child that may use most_bytes of memory. Returns 0
+ * or -errno with err.
  */
 int np_neighbours_query(const struct np_leaf_index *leaves,
 			const struct np_hosts *nodes, double until,
@@ -199,6 +201,8 @@ struct np_neighbours {
 	const struct np_leaf_index *leaves;
 	struct np_index own_leaves; /* names of the step's leaves */
 	struct np_record *record;
+	uint32_t *component; /* job ids of the other running components */
+	size_t n_components;
 };
 
 struct np_candidate {

@@ -235,8 +235,6 @@ static const struct field {
 		sizeof(((struct np_launch_request *)NULL)->member)
 	{ "job", U32, OF(job_id) },
 	{ "step", U32, OF(step_id) },
-	{ "array-job", LONG, OF(array_job_id) },
-	{ "array-task", LONG, OF(array_task_id) },
 	{ "het", LONG, OF(het_component) },
 	{ "het-job", U32, OF(het_job_id) },
 	{ "nodes", U32, OF(n_nodes) },
@@ -251,6 +249,7 @@ static const struct field {
 	{ "exe", TEXT, OF(executable) },
 	{ "fingerprint", TEXT, OF(fingerprint) },
 	{ "srun", TEXT, OF(srun) },
+	{ "cluster", TEXT, OF(cluster) },
 #undef OF
 };
 #define N_FIELDS NP_ARRAY_SIZE(fields)
@@ -357,8 +356,6 @@ int np_launch_from_argv(int argc, char **argv,
 			struct np_launch_request *request, struct np_err *err)
 {
 	struct np_launch_request parsed = {
-		.array_job_id = -1,
-		.array_task_id = -1,
 		.het_component = -1,
 	};
 	struct option options[N_FIELDS + 2] = {

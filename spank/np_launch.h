@@ -38,7 +38,6 @@
 /* The launch request: the collector's command line. */
 struct np_launch_request {
 	uint32_t job_id, step_id;
-	long array_job_id, array_task_id; /* -1: not an array job */
 	long het_component;  /* of a heterogeneous job; -1: not one */
 	uint32_t het_job_id; /* job id of its leader, or 0 */
 	uint32_t n_nodes, n_tasks;
@@ -55,6 +54,8 @@ struct np_launch_request {
 	char executable[NP_LAUNCH_TEXT];
 	char fingerprint[20];	   /* of the workload, hexadecimal */
 	char srun[NP_LAUNCH_TEXT]; /* path of the srun that launches the step */
+	/* Name of the cluster that srun uses; "": that of this host. */
+	char cluster[NP_LAUNCH_TEXT];
 	/* "Key=Value", which override netprof.conf; borrowed */
 	const char *setting[NP_LAUNCH_SETTINGS];
 	size_t n_settings;

@@ -18,6 +18,7 @@
  * apply its answer. Whatever goes wrong, they log one line and return success.
  */
 #include <slurm/slurm.h>
+#include <slurm/slurmdb.h>
 #include <slurm/spank.h>
 
 #include <errno.h>
@@ -240,6 +241,29 @@ static void register_options(spank_t sp)
 		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS)
 			slurm_verbose("netprof: cannot register --%s",
 				      options[i].name);
+}
+
+/*
+ * In sbatch and salloc: if they run in a flagged job, remove the variables by
+ * which its steps are flagged. Otherwise sbatch would prefer them to the
+ * options in the script of the new job, and an unflagged job would become
+ * flagged, or run under a load level.
+ */
+static void drop_options_of_outer_job(void)
+{
+	char name[128];
+
+	if (spank_context() != S_CTX_ALLOCATOR || !getenv("SLURM_JOB_ID"))
+		return;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(options); i++) {
+		snprintf(name, sizeof(name),
+			 "SLURM_SPANK__SLURM_SPANK_OPTION_%s_%s", plugin_name,
+			 options[i].name);
+		for (char *c = name; *c; c++)
+			if (*c == '-')
+				*c = '_';
+		unsetenv(name);
+	}
 }
 
 /* ---- slurmd ---- */
@@ -473,6 +497,22 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	return 0;
 }
 
+/*
+ * Srun sets this if it works with another cluster (-M), and in a federation. It
+ * is weak, because a release may lack it.
+ */
+extern slurmdb_cluster_rec_t *working_cluster_rec __attribute__((weak));
+
+static void set_cluster(struct np_launch_request *request)
+{
+	const char *name = &working_cluster_rec && working_cluster_rec ?
+				   working_cluster_rec->name :
+				   NULL;
+
+	snprintf(request->cluster, sizeof(request->cluster), "%s",
+		 name ? name : "");
+}
+
 static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 			   struct np_step_context *context)
 {
@@ -483,7 +523,7 @@ static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	*context = (struct np_step_context){
 		.helper_step = getenv(NP_HELPER_ENV) != NULL,
 		.requested = given.profile,
-		.heterogeneous = env_number("SLURM_HET_SIZE") > 1,
+		.heterogeneous = n_listening > 1,
 		.app = given.app[0] ? given.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
 		.period = given.period[0] ? given.period : NULL,
@@ -494,8 +534,6 @@ static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 		.srun = srun,
 		.pid = (uint32_t)getpid(),
 		.parent = (uint32_t)getppid(),
-		.step.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
-		.step.array_task_id = env_number("SLURM_ARRAY_TASK_ID"),
 		.step.het_component = -1,
 		.n_settings = ac,
 		.setting = av,
@@ -510,6 +548,7 @@ static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	context->interactive = context->step.step_id == SLURM_INTERACTIVE_STEP;
 	strcpy(context->step.level, given.level);
 	strcpy(context->step.rail, given.rail);
+	set_cluster(&context->step);
 }
 
 /* Start a collector that listens on fd. Returns 0, or -errno after logging. */
@@ -884,6 +923,7 @@ int slurm_spank_task_exit(spank_t sp, int ac, char **av)
 int slurm_spank_init(spank_t sp, int ac, char **av)
 {
 	register_options(sp);
+	drop_options_of_outer_job();
 	if (fits)
 		share_agent_pid(sp);
 	if (fits && spank_context() == S_CTX_SLURMD)

@@ -196,6 +196,7 @@ static enum np_acct_state state_of(const char *text)
 		{ "CANCELLED", NP_ACCT_CANCELLED }, /* "CANCELLED by 0" */
 		{ "REQUEUED", NP_ACCT_REQUEUED },
 		{ "PREEMPTED", NP_ACCT_REQUEUED },
+		{ "RESIZING", NP_ACCT_RESIZED },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(states); i++)
@@ -543,7 +544,8 @@ static int by_id(const void *a, const void *b)
 /*
  * Keep a job that was read twice once, as it was seen last, with the tasks of
  * the time when its steps were read, too. Earlier starts of a requeued job are
- * counted, and stay as they occupied nodes.
+ * counted, and stay as they occupied nodes. So do the earlier parts of a job
+ * that changed its number of nodes, for each of which Slurm has a row.
  */
 static void merge_duplicates(struct np_acct *h)
 {
@@ -558,6 +560,7 @@ static void merge_duplicates(struct np_acct *h)
 		if (before && before->id == j->id &&
 		    before->start == j->start) {
 			j->requeues = before->requeues;
+			j->resized = before->resized;
 			if (j->tasks < before->tasks)
 				j->tasks = before->tasks;
 			if (!isnan(j->end) || isnan(before->end))
@@ -565,8 +568,10 @@ static void merge_duplicates(struct np_acct *h)
 			before->tasks = j->tasks;
 			continue;
 		}
-		if (before && before->id == j->id)
-			j->requeues = before->requeues + 1;
+		if (before && before->id == j->id) {
+			j->resized = before->state == NP_ACCT_RESIZED;
+			j->requeues = before->requeues + !j->resized;
+		}
 		h->job[n++] = *j;
 	}
 	h->n_jobs = n;
@@ -844,13 +849,14 @@ size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
 	size_t n = 0;
 
 	*any = 0;
-	if (same == NP_ACCT_SAME_COMMAND &&
-	    !*np_acct_command(h, j, command, sizeof(command)))
+	if (j->resized || (same == NP_ACCT_SAME_COMMAND &&
+			   !*np_acct_command(h, j, command, sizeof(command))))
 		return 0;
 	for (size_t i = 0; i < h->n_jobs; i++) {
 		const struct np_acct_job *o = &h->job[i];
 
-		if (o == j || o->id == j->id || o->state != NP_ACCT_COMPLETED ||
+		if (o == j || o->id == j->id || o->resized ||
+		    o->state != NP_ACCT_COMPLETED ||
 		    !is_same_work(h, j, o, command) ||
 		    np_acct_job_sec(h, o) <= 0)
 			continue;
@@ -875,7 +881,7 @@ static uint32_t value_of(const struct np_acct_job *j, enum np_acct_trait trait)
 static bool is_usual(const struct np_acct_job *j, const struct np_acct_job *o,
 		     enum np_acct_trait trait)
 {
-	return o->id != j->id && o->state == NP_ACCT_COMPLETED &&
+	return o->id != j->id && o->state == NP_ACCT_COMPLETED && !o->resized &&
 	       o->user == j->user && o->name == j->name &&
 	       (trait != NP_ACCT_TASKS || o->tasks);
 }

@@ -29,6 +29,7 @@ enum np_acct_state {
 	NP_ACCT_TIMEOUT,
 	NP_ACCT_CANCELLED,
 	NP_ACCT_REQUEUED,
+	NP_ACCT_RESIZED, /* it went on with another number of nodes */
 };
 
 /* One allocation. Texts are numbers for np_acct_text(). */
@@ -44,6 +45,7 @@ struct np_acct_job {
 	uint32_t n_nodes, cpus;
 	uint32_t tasks;		     /* of its largest step; 0: not known */
 	uint32_t requeues;	     /* earlier starts of this job */
+	bool resized;		     /* it had another size before */
 	size_t first_node, n_listed; /* in np_acct.node */
 };
 
@@ -148,7 +150,7 @@ enum np_acct_same {
  * Completed runs of the same work as j (user, name or command, nodes,
  * processors, partition, class of the limit, and tasks where both are known),
  * newest first: at most max indices into h->job; returns how many. *any: how
- * many exist.
+ * many exist. A part of a job that changed its number of nodes is not compared.
  */
 size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
 			  enum np_acct_same same, uint32_t *out, size_t max,

@@ -101,7 +101,7 @@ static int classify(struct work *w)
 		w->class[i] = NP_NO_INDEX;
 		w->out->node_hours +=
 			j->n_nodes * run_sec(w, (uint32_t)i) / 3600;
-		if (j->state == NP_ACCT_COMPLETED &&
+		if (j->state == NP_ACCT_COMPLETED && !j->resized &&
 		    run_sec(w, (uint32_t)i) > 0)
 			w->class[i] =
 				np_index_add(&w->classes, &key, sizeof(key));

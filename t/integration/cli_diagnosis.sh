@@ -357,6 +357,15 @@ test_a_requeued_job_counts_from_its_last_start() {
 		'[1,601,1764009100]'
 }
 
+# Slurm has a row for each size of a job.
+test_a_job_that_changed_its_size_is_not_called_requeued() {
+	some_runs fft 'sbatch fft.sh'
+	sed -i '$p;$s/COMPLETED|.*|1764009701/RESIZING|1764009000|1764009000|1764009100/' "$S/runs"
+	contains "a part" "$(explain_run | one_line)" \
+		' Resized its number of nodes changed while it ran; only the last part counts here'
+	equal "as JSON" "$(explain_run --json | jq -c '.accounting | [.requeues, .verdict]')" '[0,"too_few"]'
+}
+
 # sacct has no filter for commands.
 test_runs_of_any_name_are_queried_if_commands_are_compared() {
 	some_runs 'fft-%d' 'sbatch -J fft-%d run.sh'
@@ -404,6 +413,7 @@ explain_measured() { # OPTIONS
 
 # No other run had neighbours, so only the probes can show their effect.
 test_explain_uses_the_probes_of_a_measured_job() {
+	local run
 	setup_measured
 	answer() {
 		explain_measured --json | jq -c '.accounting | [.verdict, (.causes[] |
@@ -413,6 +423,14 @@ test_explain_uses_the_probes_of_a_measured_job() {
 	equal "as fast as usual" "$(answer)" '["unexplained",false,false,false]'
 	contains "as fast as usual" "$(explain_measured | one_line)" \
 		'Its probes the network was as fast as usual: 0 % took longer'
+	run=$(ls "$S/store/users/$MY_UID/fft"/*-4000.0.json)
+	cp "$run" "$S/last"
+	slow_probes
+	jq -c '.start -= 1000 | .end -= 1000 | .exit_code = 143' "$run" \
+		>"${run%/*}/20240612T083140Z-hpc-4000.0.json"
+	cp "$S/last" "$run"
+	equal "slower before it was requeued" "$(answer)" '["unexplained",false,false,false]'
+	rm "${run%/*}/20240612T083140Z-hpc-4000.0.json"
 	slow_probes
 	equal "slower" "$(answer)" '["network",true,true,true]'
 	contains "slower" "$(explain_measured | one_line)" \

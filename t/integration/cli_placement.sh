@@ -27,6 +27,17 @@ test_output_about_placement_equals_the_golden_files() {
 		"$(netprof explain 4011_3)"
 }
 
+# If the probes end early, for example because memory is short, the end of the step is known.
+test_a_step_whose_probes_ended_early_is_compared() {
+	setup_measured
+	sed -i 's/"state":"complete"/"state":"cut"/' "$S/store/users/$MY_UID"/fft/*-4000.0.json
+	contains "cut" "$(netprof explain 4000)" '^Step 0 +It took 84.0 s, 40 % longer than alone'
+	sed -i 's/"exit_code":0/"exit_code":3/' "$S/store/users/$MY_UID"/fft/*-4000.0.json
+	contains "failed" "$(netprof explain 4000)" '^Step 0 +It failed, so its run time'
+	sed -i 's/"exit_code":3,//' "$S/store/users/$MY_UID"/fft/*-4000.0.json
+	contains "without an end" "$(netprof explain 4000)" 'its end was not recorded'
+}
+
 # Job 4002 has neighbours 4001, with a profile, and 4003, without one.
 test_neighbours_beyond_those_of_a_prediction_are_counted() {
 	local note

@@ -85,13 +85,21 @@ test_each_task_of_an_array_has_its_record() {
 		all(.leaves[0].latency.n > 10)'
 }
 
+# The variables of the task remain in the environment of the job that it submits.
+test_a_job_submitted_from_a_task_of_an_array_is_not_that_task() {
+	batch --array=5 -N1 -o /dev/null --wrap \
+		"sbatch -Q --wait -N2 -o /dev/null --netprofile=fromarr --wrap 'srun $PROBED 12'"
+	expect fromarr 'length == 1 and (.[0] | .array_job_id == null and
+		.array_task_id == null and .leaves[0].latency.n > 5)'
+}
+
 test_each_component_of_a_heterogeneous_job_has_its_record() {
 	alice "salloc -Q -N2 : -N2 --netprofile=het \
 		srun --het-group=0,1 $PROBED 24"
 	expect het 'length == 2 and (map(.het_component) | sort) == [0, 1] and
 		all(.leaves[0].latency.n > 5 and .neighbours == [] and .n_tasks == 2)'
 	alice "salloc -Q -N1 : -N3 --netprofile=hetone \
-		srun --het-group=0,1 $PROBED 12"
+		srun --het-group=0 sleep 1 : --het-group=1 $PROBED 12"
 	expect hetone 'length == 1 and (.[0] | .het_component == 1 and .n_tasks == 3 and
 		.leaves[0].latency.n > 5)'
 }
@@ -107,6 +115,19 @@ test_a_step_of_the_second_component_alone_is_measured() {
 		srun --het-group=1 $PROBED 12"
 	expect het2 'length == 1 and (.[0] | .het_component == 1 and
 		.leaves[0].latency.n > 5 and .neighbours == [])'
+}
+
+test_steps_of_two_components_are_neighbours() {
+	script other.sh 'touch other.up' 'exec sleep 300'
+	# shellcheck disable=SC2016
+	script both.sh 'rm -f other.up' 'srun --het-group=1 bash other.sh & other=$!' \
+		'until [ -e other.up ]; do sleep 0.1; done' \
+		"srun --het-group=0 --netprofile=het3 $PROBED 60" \
+		'while pgrep -f "netprof-collector --job=$SLURM_JOB_ID "; do sleep 0.1; done' \
+		'kill $other; wait'
+	alice "salloc -Q -N2 : -N2 bash both.sh >/dev/null 2>&1 || :"
+	expect het3 'length == 1 and (.[0] | .het_component == 0 and
+		(.neighbours | length) == 1)'
 }
 
 # The options of Slurm that ask for leaf switches or for a network.
@@ -142,9 +163,21 @@ test_steps_with_switches_and_network_and_exclusive_nodes_are_measured() {
 	done
 }
 
+test_a_job_submitted_from_a_flagged_one_has_its_own_options() {
+	script inner.sh '#SBATCH --netprofile=inner' "srun $PROBED 12"
+	batch -N1 --netprofile=outer --wrap 'sbatch -Q --wait -N2 -o /dev/null ~/inner.sh'
+	expect inner 'length == 1 and .[0].leaves[0].latency.n > 5'
+}
+
 test_steps_that_export_nothing_are_measured() {
 	alice "srun -N2 --export=NONE --netprofile=bare /bin/$PROBED 12"
 	expect bare 'length == 1 and .[0].leaves[0].latency.n > 5'
+}
+
+test_a_step_of_two_components_in_an_ordinary_job_has_one_record() {
+	alice "salloc -Q -N4 --netprofile=parts srun -N2 $PROBED 12 : -N2 $PROBED 12"
+	expect parts 'length == 1 and (.[0] | .het_component == null and
+		.n_nodes == 4 and .n_tasks == 4 and .leaves[0].n_pairs == 2)'
 }
 
 test_a_component_that_is_not_in_the_step_is_not_measured() {

@@ -81,6 +81,30 @@ T_TEST("jobs as sacct prints them")
 	T_CHECK(!np_acct_find(&h, 10, NP_ACCT_NO_TASK));
 }
 
+T_TEST("a job that changed its number of nodes was not requeued")
+{
+	/* clang-format off */
+	static const char resized[] = HEAD
+		JOB("1", "a", "COMPLETED", "1000", "1100", "1", "n0", "x")
+		JOB("2", "a", "RESIZING", "2000", "2090", "2", "n[0-1]", "x")
+		JOB("2", "a", "COMPLETED", "2090", "2100", "1", "n0", "x")
+		JOB("3", "a", "COMPLETED", "3000", "3100", "1", "n0", "x");
+	/* clang-format on */
+	const struct np_acct_job *j;
+	uint32_t out[4];
+	size_t any;
+
+	T_CHECK(!read_all(resized, true));
+	T_CHECK(h.n_jobs == 4); /* both parts occupied nodes */
+	j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
+	T_CHECK(j && j->start == 2090 && j->resized && !j->requeues);
+	T_CHECK(!np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, out, 4, &any));
+	j = np_acct_find(&h, 3, NP_ACCT_NO_TASK);
+	T_CHECK(np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, out, 4, &any) ==
+			1 &&
+		any == 1 && h.job[out[0]].id == 1);
+}
+
 T_TEST("comparable runs")
 {
 	uint32_t like[8];

@@ -160,6 +160,33 @@ T_TEST("when a job ended")
 	}
 }
 
+T_TEST("the nodes of a job that is still completing on some of them")
+{
+	slurm_job_info_t *j, *other;
+	struct np_accounting_record e;
+
+	j = run(&world, 1, "soft", "n[0-1,4]", 0);
+	other = run(&world, 2, "loud", "n5", 0);
+	look(&world, 10);
+	some_run(&world.slurm, j, "n0");
+	j->start_time = world.begin_sec;
+	end(&world, j, 90);
+	j->job_state |= JOB_COMPLETING;
+	look(&world, 91);
+	T_ROW("it still holds a node", !found(1, &e));
+	end(&world, j, 90);
+	look(&world, 100);
+	T_ROW("ended", found(1, &e));
+	T_CHECK(!strcmp(e.leaves, "leaf[0-1]") && e.n_neighbours == 1 &&
+		e.neighbour[0].id == 2);
+	np_accounting_record_free(&e);
+	end(&world, other, 110);
+	look(&world, 120);
+	T_ROW("its neighbour", found(2, &e));
+	T_CHECK(e.n_neighbours == 1 && e.neighbour[0].id == 1);
+	np_accounting_record_free(&e);
+}
+
 /* Requeued, and running again before anybody looked. */
 T_TEST("each run of a requeued job")
 {

@@ -7,8 +7,7 @@
 
 static const struct np_step_context plain = {
 	.requested = true, .srun = "/usr/bin/srun", .step = {
-		.job_id = 7, .n_nodes = 4, .n_tasks = 8, .array_job_id = -1,
-		.array_task_id = -1, .het_component = -1,
+		.job_id = 7, .n_nodes = 4, .n_tasks = 8, .het_component = -1,
 	},
 };
 

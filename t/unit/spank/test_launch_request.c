@@ -13,8 +13,6 @@ static struct np_launch_request example(void)
 	struct np_launch_request o = {
 		.job_id = 12,
 		.step_id = 3,
-		.array_job_id = 11,
-		.array_task_id = 4,
 		.het_component = -1,
 		.n_tasks = 8,
 		.het_job_id = 9,
@@ -26,6 +24,7 @@ static struct np_launch_request example(void)
 		.executable = "/opt/my prog/lmp",
 		.fingerprint = "0123456789abcdef",
 		.srun = "/usr/bin/srun",
+		.cluster = "west",
 		.cpus_per_task = 2,
 		.cpu_bind = "map_cpu:0,2",
 		.setting = { "Store=/a b", "NetDevices=eth0" },
@@ -45,7 +44,6 @@ T_TEST("an order survives the command line")
 	T_CHECK(!strcmp(args.argv[0], "/x/netprof-collector"));
 	T_CHECK(parse(&args, &got, &err) == 0);
 	T_CHECK(got.job_id == 12 && got.step_id == 3 && got.n_tasks == 8);
-	T_CHECK(got.array_job_id == 11 && got.array_task_id == 4);
 	T_CHECK(got.het_component == -1 && got.het_job_id == 9);
 	T_CHECK(got.launcher && got.runner == 77);
 	T_CHECK(!strcmp(got.app, o.app) && !strcmp(got.level, o.level) &&
@@ -53,6 +51,7 @@ T_TEST("an order survives the command line")
 	T_CHECK(!strcmp(got.executable, o.executable));
 	T_CHECK(!strcmp(got.fingerprint, o.fingerprint));
 	T_CHECK(!strcmp(got.srun, o.srun));
+	T_CHECK(!strcmp(got.cluster, o.cluster));
 	T_CHECK(got.cpus_per_task == 2 && !strcmp(got.cpu_bind, o.cpu_bind));
 	T_CHECK(got.n_settings == 2 && !strcmp(got.setting[0], "Store=/a b"));
 	np_args_free(&args);
@@ -82,7 +81,7 @@ T_TEST("the largest order fits")
 	o.app[NP_APP_MAX] = '\0';
 	memset(o.srun, 's', sizeof(o.srun) - 1);
 	o.job_id = o.step_id = o.n_tasks = UINT32_MAX;
-	o.array_job_id = o.array_task_id = o.het_component = UINT32_MAX;
+	o.het_component = UINT32_MAX;
 	for (o.n_settings = 0; o.n_settings < NP_LAUNCH_SETTINGS;)
 		o.setting[o.n_settings++] = long_setting;
 	np_launch_to_args(&o, "collector", &args);
