@@ -270,6 +270,36 @@ static const struct gauge_family {
 };
 /* clang-format on */
 
+/* Labels that were printed, of which the second one may be NULL. */
+struct labels {
+	char *value[MAX_GAUGES_PER_FAMILY][2];
+	size_t n;
+};
+
+/*
+ * Add the labels of a row. Returns false if they are in the list already: users
+ * can choose names that differ only in what is not printed, and a monitoring
+ * system would refuse the second value.
+ */
+static bool add_labels(struct labels *labels, const char *const value[2])
+{
+	for (size_t i = 0; i < labels->n; i++)
+		if (!strcmp(labels->value[i][0], value[0]) &&
+		    (!value[1] || !strcmp(labels->value[i][1], value[1])))
+			return false;
+	labels->value[labels->n][0] = cli_strdup(value[0]);
+	labels->value[labels->n++][1] = value[1] ? cli_strdup(value[1]) : NULL;
+	return true;
+}
+
+static void free_labels(struct labels *labels)
+{
+	for (size_t i = 0; i < labels->n; i++) {
+		free(labels->value[i][0]);
+		free(labels->value[i][1]);
+	}
+}
+
 /*
  * Print the family of one part. Its name, such as blame_pair_low_node_hours,
  * ends with the unit, whose last word ("hours") is the unit that OpenMetrics
@@ -282,6 +312,7 @@ static void print_family(FILE *out, const struct np_acct *acct,
 {
 	static const char *const part_name[] = { "", "low", "high" };
 	char name[GAUGE_NAME_BYTES], text[256];
+	struct labels labels = { .n = 0 };
 	struct cli_blame_row row;
 
 	snprintf(name, sizeof(name), "%s%s%s%s", family->prefix,
@@ -293,13 +324,17 @@ static void print_family(FILE *out, const struct np_acct *acct,
 			 "%s: %s end of the %d %% interval.", family->help,
 			 part_name[part], family->percent);
 	cli_gauge_begin(out, name, text);
-	for (size_t i = 0; i < MAX_GAUGES_PER_FAMILY &&
+	for (size_t i = 0; labels.n < MAX_GAUGES_PER_FAMILY &&
 			   cli_blame_row(acct, costs, family->list, i, &row);
 	     i++)
-		cli_gauge_put_two(
-			out, name, lists[family->list].labels, row.names,
-			get_part(family->slower ? row.slower : row.node_hours,
-				 part));
+		if (add_labels(&labels, row.names))
+			cli_gauge_put_two(out, name, lists[family->list].labels,
+					  row.names,
+					  get_part(family->slower ?
+							   row.slower :
+							   row.node_hours,
+						   part));
+	free_labels(&labels);
 }
 
 static void print_gauges(FILE *out, const struct np_acct *acct,

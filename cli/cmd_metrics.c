@@ -299,6 +299,13 @@ static void count_running(struct metrics *metrics, const struct np_runs *runs)
 }
 
 /*
+ * Limits for one user, who may have any number of applications: as many as
+ * placement reads of a user, and bytes of records. Others must not wait.
+ */
+#define MAX_APPS 128
+#define MAX_BYTES (64u << 20)
+
+/*
  * Count the running steps of a user. Only applications whose directory changed
  * recently can have one, so the others are not read.
  */
@@ -308,18 +315,22 @@ static void count_user(struct metrics *metrics, struct np_store *store,
 	double since = metrics->now - NP_RUN_SUMMARY_RUNNING_SEC - SKEW_SEC;
 	struct np_store_app *apps;
 	struct np_runs runs;
-	size_t n;
+	size_t n, n_read = 0, bytes = 0;
 
 	metrics->n_users++;
 	if (np_store_list_apps(store, NP_STORE_USER, uid, &apps, &n, NULL)) {
 		metrics->n_unreadable++;
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
-		if ((double)apps[i].stamp.sec < since ||
-		    np_store_load(store, NP_STORE_USER, uid, apps[i].name, NULL,
+	for (size_t i = 0; i < n && n_read < MAX_APPS && bytes < MAX_BYTES;
+	     i++) {
+		if ((double)apps[i].stamp.sec < since)
+			continue;
+		n_read++;
+		if (np_store_load(store, NP_STORE_USER, uid, apps[i].name, NULL,
 				  NULL, &runs, NULL))
 			continue;
+		bytes += runs.bytes;
 		count_running(metrics, &runs);
 		np_runs_free(&runs);
 	}

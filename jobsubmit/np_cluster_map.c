@@ -64,8 +64,9 @@ int np_cluster_map_partition(const struct np_cluster_map *map,
 /* State of reading a host list name by name. */
 struct name_reader {
 	const struct np_node_index *index;
-	uint64_t *nodes;   /* bitmap, in which the bits are set */
-	size_t names_left; /* that are still allowed */
+	uint64_t *nodes;      /* bitmap, in which the bits are set */
+	size_t names_left;    /* that are still allowed */
+	size_t expanded_left; /* of these, in items with brackets */
 };
 
 /* Callback of np_hostlist_walk(). */
@@ -79,16 +80,25 @@ static int set_named_node(void *arg, const char *name)
 	return 0;
 }
 
+/* The same for a name of an item with brackets. */
+static int set_expanded_node(void *arg, const char *name)
+{
+	struct name_reader *reader = arg;
+
+	return reader->expanded_left-- ? set_named_node(arg, name) : -EINVAL;
+}
+
 /*
  * Set the nodes of a host list with at most max_names names, where a span
- * counts as one. Items that the index cannot read are read name by name.
- * Slurm's parser is not used, because it allocates every name and leaks some of
- * them. Returns 0 or -EINVAL.
+ * counts as one. Items that the index cannot read are read name by name; those
+ * of them that have brackets have at most max_expanded names, because a few
+ * bytes can stand for very many. Slurm's parser is not used, because it
+ * allocates every name and leaks some of them. Returns 0 or -EINVAL.
  */
 static int set_nodes(const struct np_node_index *index, const char *hosts,
-		     size_t max_names, uint64_t *nodes)
+		     size_t max_names, size_t max_expanded, uint64_t *nodes)
 {
-	struct name_reader reader = { index, nodes, max_names };
+	struct name_reader reader = { index, nodes, max_names, max_expanded };
 	int rc = 0;
 
 	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
@@ -96,7 +106,10 @@ static int set_nodes(const struct np_node_index *index, const char *hosts,
 		rc = np_node_index_parse(index, hosts, len, nodes,
 					 &reader.names_left);
 		if (rc == -ENOENT)
-			rc = np_hostlist_walk(hosts, len, set_named_node,
+			rc = np_hostlist_walk(hosts, len,
+					      memchr(hosts, '[', len) ?
+						      set_expanded_node :
+						      set_named_node,
 					      &reader);
 	}
 	return rc ? -EINVAL : 0;
@@ -104,15 +117,16 @@ static int set_nodes(const struct np_node_index *index, const char *hosts,
 
 /* Read a host list, in which Slurm takes names of hosts for those of nodes. */
 static int parse_list(const struct np_cluster_map *map, const char *hosts,
-		      size_t max_names, uint64_t *nodes)
+		      size_t max_names, size_t max_expanded, uint64_t *nodes)
 {
 	int rc;
 
 	memset(nodes, 0, map->words * sizeof(*nodes));
-	rc = set_nodes(map->node_index, hosts, max_names, nodes);
+	rc = set_nodes(map->node_index, hosts, max_names, max_expanded, nodes);
 	return rc || !map->host_index ?
 		       rc :
-		       set_nodes(map->host_index, hosts, max_names, nodes);
+		       set_nodes(map->host_index, hosts, max_names,
+				 max_expanded, nodes);
 }
 
 int np_cluster_map_parse_hostlist(const struct np_cluster_map *map,
@@ -120,7 +134,8 @@ int np_cluster_map_parse_hostlist(const struct np_cluster_map *map,
 {
 	if (hosts && strpbrk(hosts, "{}"))
 		return -EINVAL;
-	return parse_list(map, hosts, 4 * map->n_nodes, nodes);
+	return parse_list(map, hosts, 4 * map->n_nodes,
+			  NP_CLUSTER_MAP_MAX_EXPANDED, nodes);
 }
 
 /*
@@ -131,7 +146,7 @@ int np_cluster_map_parse_hostlist(const struct np_cluster_map *map,
 static int parse_conf_list(const struct np_cluster_map *map, const char *hosts,
 			   uint64_t *nodes)
 {
-	return parse_list(map, hosts, NP_HOSTLIST_MAX, nodes);
+	return parse_list(map, hosts, NP_HOSTLIST_MAX, NP_HOSTLIST_MAX, nodes);
 }
 
 /* Return the text, or if it is empty, free it and return NULL. */

@@ -18,6 +18,8 @@
 #include "np_snapshot.h"
 
 #define NP_CLUSTER_MAP_MAX_KINDS 256
+/* Most names of a list that np_cluster_map_parse_hostlist() expands. */
+#define NP_CLUSTER_MAP_MAX_EXPANDED 4096
 
 /* Nodes that are alike in everything that a job can require of a node. */
 struct np_node_kind {
@@ -175,7 +177,10 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
  * is an empty list. Returns 0, or -EINVAL if it is not a host list, has a
  * function such as switch{s0} (since Slurm 24.11; only slurmctld knows its
  * nodes) or more than four times as many names as there are nodes, where a span
- * (see np_node_index_parse()) counts as one name. Allocates nothing.
+ * (see np_node_index_parse()) counts as one name. Items with brackets that have
+ * no spans, such as "n0[000-999]" or "r[0-9]n[0-9]", may have no more than
+ * NP_CLUSTER_MAP_MAX_EXPANDED names in all, because slurmctld waits while each
+ * of them is looked up. Allocates nothing.
  */
 int np_cluster_map_parse_hostlist(const struct np_cluster_map *map,
 				  const char *hosts, uint64_t *nodes);

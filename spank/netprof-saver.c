@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -341,8 +342,9 @@ static int start_child(const struct np_saver_request *request, bool as_user,
 /* Traces kept of a user, as a multiple of those kept of an application. */
 #define USER_KEEPS 4
 
-/* Fields of a request to write a trace. */
+/* Fields of a request to write a trace, and their longest text. */
 enum { F_DIR, F_SUB, F_RANK, F_KEEP, F_UMASK, N_TRACE_FIELDS };
+#define MAX_TRACE_TEXT (2 * PATH_MAX + 64)
 
 /* Remove old traces of this application, and of all of the user. */
 static void prune_traces(int dir, unsigned keep)
@@ -436,15 +438,77 @@ static bool send_number(int conn, int64_t n)
 	return send(conn, &n, sizeof(n), MSG_NOSIGNAL) == sizeof(n);
 }
 
+/* As recv(2), but also keep a descriptor that was passed with the data. */
+static ssize_t receive_some(int conn, void *to, size_t len, int *ring)
+{
+	union {
+		struct cmsghdr head;
+		char text[CMSG_LEN(sizeof(int))];
+	} control;
+	struct iovec part = { to, len };
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = CMSG_LEN(sizeof(int)) };
+	ssize_t got = recvmsg(conn, &m, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *h = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
+	    h->cmsg_len == CMSG_LEN(sizeof(int))) {
+		if (*ring >= 0)
+			close(*ring);
+		memcpy(ring, CMSG_DATA(h), sizeof(int));
+	}
+	return got;
+}
+
+static bool receive(int conn, void *to, size_t len, int *ring)
+{
+	for (size_t n = 0; n < len;) {
+		ssize_t got = receive_some(conn, (char *)to + n, len - n, ring);
+
+		if (got <= 0)
+			return false;
+		n += (size_t)got;
+	}
+	return true;
+}
+
+/*
+ * Receive a request to write a trace. Its fields are in text, which has
+ * MAX_TRACE_TEXT bytes, and *ring is the descriptor that came with it. Returns
+ * 0 or -EPROTO.
+ */
+static int receive_trace(int conn, char *text, char *field[NP_SAVER_MAX_FIELDS],
+			 int *ring)
+{
+	struct np_saver_header head;
+
+	*ring = -1;
+	if (!receive(conn, &head, sizeof(head), ring) ||
+	    head.len > MAX_TRACE_TEXT || !receive(conn, text, head.len, ring))
+		return -EPROTO;
+	return np_saver_unpack(text, head.len, field) == N_TRACE_FIELDS &&
+			     *ring >= 0 ?
+		       0 :
+		       -EPROTO;
+}
+
 /*
  * Write the trace that a program hands over (np_trace_ring.h), as its user,
  * until the program ends. The request and the ring may be hostile.
  */
-static void write_trace(int conn, int ring, char *const field[])
+static void write_trace(int conn)
 {
-	int fd = open_trace(conn, field), rc = fd < 0 ? fd : 0;
+	static char text[MAX_TRACE_TEXT];
+	char *field[NP_SAVER_MAX_FIELDS];
+	int ring, fd = -1, rc = receive_trace(conn, text, field, &ring);
 	uint64_t done = 0, end;
 
+	if (!rc) {
+		fd = open_trace(conn, field);
+		rc = fd < 0 ? fd : 0;
+	}
 	while (send_number(conn, rc ? rc : (int64_t)done) && !rc &&
 	       recv(conn, &end, sizeof(end), MSG_WAITALL) == sizeof(end))
 		rc = copy_ring(ring, fd, &done, end);
@@ -453,8 +517,7 @@ static void write_trace(int conn, int ring, char *const field[])
 }
 
 /* Runs in a child: write a trace. The child keeps no other connection open. */
-static void run_writer(const struct np_saver_client *as_user,
-		       char *const field[], int conn, int ring, int out)
+static void run_writer(const struct np_saver_client *as_user, int conn, int out)
 {
 	const int keep[] = {
 		-1,
@@ -462,17 +525,15 @@ static void run_writer(const struct np_saver_client *as_user,
 		-1,
 		fcntl(out, F_DUPFD_CLOEXEC, 10),
 		fcntl(conn, F_DUPFD_CLOEXEC, 10),
-		fcntl(ring, F_DUPFD_CLOEXEC, 10),
 	};
 
-	if (keep[3] < 0 || keep[4] < 0 || keep[5] < 0 ||
-	    np_detach(keep, NP_ARRAY_SIZE(keep)))
+	if (keep[3] < 0 || keep[4] < 0 || np_detach(keep, NP_ARRAY_SIZE(keep)))
 		_exit(1);
 	if (as_user)
 		become(as_user);
 	lift_limits();
 	fcntl(4, F_SETFL, 0);
-	write_trace(4, 5, field);
+	write_trace(4);
 	_exit(0);
 }
 
@@ -496,8 +557,7 @@ static void run_writer(const struct np_saver_client *as_user,
 #define POLL_MS 1000  /* to check for slow workers */
 
 struct connection {
-	int fd;	  /* of the client; a worker's pipe while it writes a trace */
-	int ring; /* descriptor that came with a request; -1: none */
+	int fd; /* of the client; a worker's pipe while it writes a trace */
 	uint64_t number; /* from 1 on, never reused */
 	struct np_saver_client *client;
 	struct np_saver_header head;
@@ -547,9 +607,7 @@ static void disconnect(struct connection *connection)
 {
 	if (connection->fd >= 0)
 		close(connection->fd);
-	if (connection->ring >= 0)
-		close(connection->ring);
-	connection->fd = connection->ring = -1;
+	connection->fd = -1;
 	free(connection->text);
 	free(connection->out);
 	connection->text = connection->out = NULL;
@@ -633,7 +691,6 @@ static void connect_client(struct saver *saver, int fd)
 		return;
 	}
 	connection->fd = fd;
-	connection->ring = -1;
 	connection->client = client;
 	connection->number = ++saver->n_accepted;
 	saver->connection[saver->n_connections++] = connection;
@@ -718,21 +775,15 @@ static void refuse(const struct saver *saver, struct connection *connection,
 static int start_writer(const struct saver *saver,
 			struct connection *connection)
 {
-	char *field[NP_SAVER_MAX_FIELDS];
-	int end[2], rc;
+	int end[2], rc = open_pipe(end);
 	pid_t pid;
 
-	if (np_saver_unpack(connection->text, connection->head.len, field) !=
-		    N_TRACE_FIELDS ||
-	    connection->ring < 0)
-		return -EPROTO;
-	rc = open_pipe(end);
 	if (rc)
 		return rc;
 	pid = fork();
 	if (!pid)
-		run_writer(saver->own ? NULL : connection->client, field,
-			   connection->fd, connection->ring, end[1]);
+		run_writer(saver->own ? NULL : connection->client,
+			   connection->fd, end[1]);
 	rc = pid < 0 ? -errno : 0;
 	close(end[1]);
 	if (rc) {
@@ -740,9 +791,7 @@ static int start_writer(const struct saver *saver,
 		return rc;
 	}
 	close(connection->fd);
-	close(connection->ring);
 	connection->fd = end[0];
-	connection->ring = -1;
 	return 0;
 }
 
@@ -750,9 +799,6 @@ static void take_trace(struct saver *saver, struct connection *connection)
 {
 	int64_t rc = start_writer(saver, connection);
 
-	free(connection->text);
-	connection->text = NULL;
-	connection->n_read = 0;
 	/*
 	 * Replies to earlier requests are dropped: they cannot be sent to the
 	 * child's pipe, and the connection counts until the child ends.
@@ -821,6 +867,8 @@ static char *room_for_request(const struct saver *saver,
 			np_saver_header_is_valid(&connection->head) &&
 					connection->head.kind !=
 						NP_SAVER_REPLY &&
+					connection->head.kind !=
+						NP_SAVER_TRACE &&
 					has_room(saver, connection) ?
 				malloc(connection->head.len + 1) :
 				NULL;
@@ -831,29 +879,20 @@ static char *room_for_request(const struct saver *saver,
 	return connection->text ? connection->text + connection->n_read : NULL;
 }
 
-/* As recv(2), but also keep a descriptor that was passed with the data. */
-static ssize_t receive(struct connection *connection, void *to, size_t left)
+/*
+ * Whether a client begins a request to write a trace. Its header stays in the
+ * socket, as a descriptor comes with it. close() waits for the file system of
+ * the descriptor, and users can mount one that never answers (FUSE). Therefore
+ * only the child that writes the trace receives the descriptor.
+ */
+static bool begins_trace(const struct connection *connection)
 {
-	union {
-		struct cmsghdr head;
-		char text[CMSG_LEN(sizeof(int))];
-	} control;
-	struct iovec part = { to, left };
-	struct msghdr m = { .msg_iov = &part,
-			    .msg_iovlen = 1,
-			    .msg_control = &control,
-			    .msg_controllen = CMSG_LEN(sizeof(int)) };
-	ssize_t got =
-		recvmsg(connection->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *h = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	struct np_saver_header head;
 
-	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
-	    h->cmsg_len == CMSG_LEN(sizeof(int))) {
-		if (connection->ring >= 0)
-			close(connection->ring);
-		memcpy(&connection->ring, CMSG_DATA(h), sizeof(int));
-	}
-	return got;
+	return !connection->text && !connection->n_read &&
+	       recv(connection->fd, &head, sizeof(head),
+		    MSG_DONTWAIT | MSG_PEEK) == sizeof(head) &&
+	       np_saver_header_is_valid(&head) && head.kind == NP_SAVER_TRACE;
 }
 
 /* Read at most one request, so that one client cannot delay the others. */
@@ -862,8 +901,13 @@ static void read_request(struct saver *saver, struct connection *connection)
 	size_t left;
 	char *to;
 
+	if (begins_trace(connection)) {
+		take_trace(saver, connection);
+		return;
+	}
 	while ((to = room_for_request(saver, connection, &left))) {
-		ssize_t got = receive(connection, to, left);
+		/* Without recvmsg(), the kernel drops passed descriptors. */
+		ssize_t got = recv(connection->fd, to, left, MSG_DONTWAIT);
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -872,10 +916,7 @@ static void read_request(struct saver *saver, struct connection *connection)
 		connection->n_read += (size_t)got;
 		if (connection->text &&
 		    connection->n_read == connection->head.len) {
-			if (connection->head.kind == NP_SAVER_TRACE)
-				take_trace(saver, connection);
-			else
-				take_request(saver, connection);
+			take_request(saver, connection);
 			return;
 		}
 	}
@@ -1098,8 +1139,8 @@ static void open_sockets(struct saver *saver)
 }
 
 /*
- * Return how many connections there may be at a time. A client may pass a
- * descriptor, so that each takes two.
+ * Return how many connections there may be at a time: half as many as there may
+ * be descriptors, so that these never run out.
  */
 static size_t find_max_connections(void)
 {

@@ -90,6 +90,7 @@ struct np_conflict {
 	uint16_t *predicted;
 	struct np_slowdowns *table; /* made from these; NULL: out of date */
 	struct np_slowdowns_rails rails;
+	uint8_t trusted_rails; /* bits of those that trusted profiles load */
 };
 
 struct np_conflict *np_conflict_new(const struct np_oracle *oracle)
@@ -167,10 +168,34 @@ int np_conflict_add(struct np_conflict *conflict, uint32_t owner, bool trusted,
 	return 0;
 }
 
-/* The bit of a rail; 0: there are too many, or the name is too long. */
-static uint8_t rail_bit(struct np_slowdowns_rails *rails, const char *name,
-			size_t len)
+/*
+ * Find the number of a new rail: an unused one, or for a trusted profile that
+ * of a rail that only untrusted profiles load, which then may load any. Returns
+ * NP_SLOWDOWNS_MAX_RAILS if there is none.
+ */
+static unsigned number_rail(struct np_conflict *conflict, bool trusted)
 {
+	unsigned i = 0;
+
+	if (conflict->rails.n < NP_SLOWDOWNS_MAX_RAILS)
+		return conflict->rails.n++;
+	while (i < NP_SLOWDOWNS_MAX_RAILS &&
+	       (!trusted || conflict->trusted_rails & 1u << i))
+		i++;
+	for (size_t p = 0; i < NP_SLOWDOWNS_MAX_RAILS && p < conflict->n; p++)
+		if (conflict->profile[p].rails & 1u << i)
+			conflict->profile[p].rails = 0;
+	return i;
+}
+
+/*
+ * The bit of a rail that a profile loads; 0: there are too many, or the name is
+ * too long.
+ */
+static uint8_t rail_bit(struct np_conflict *conflict, bool trusted,
+			const char *name, size_t len)
+{
+	struct np_slowdowns_rails *rails = &conflict->rails;
 	unsigned i = 0;
 
 	if (len >= sizeof(rails->name[0]))
@@ -178,12 +203,15 @@ static uint8_t rail_bit(struct np_slowdowns_rails *rails, const char *name,
 	while (i < rails->n && (strlen(rails->name[i]) != len ||
 				memcmp(rails->name[i], name, len)))
 		i++;
-	if (i == NP_SLOWDOWNS_MAX_RAILS)
-		return 0;
 	if (i == rails->n) {
+		i = number_rail(conflict, trusted);
+		if (i == NP_SLOWDOWNS_MAX_RAILS)
+			return 0;
 		memcpy(rails->name[i], name, len);
-		rails->name[rails->n++][len] = '\0';
+		rails->name[i][len] = '\0';
 	}
+	if (trusted)
+		conflict->trusted_rails |= (uint8_t)(1u << i);
 	return (uint8_t)(1u << i);
 }
 
@@ -192,10 +220,13 @@ void np_conflict_set_rails(struct np_conflict *conflict, uint32_t profile,
 {
 	uint8_t bits = 0;
 
+	if (profile >= conflict->n)
+		return;
 	for (; rails && *rails;
 	     rails += strcspn(rails, ","), rails += *rails == ',') {
-		uint8_t bit =
-			rail_bit(&conflict->rails, rails, strcspn(rails, ","));
+		uint8_t bit = rail_bit(conflict,
+				       conflict->profile[profile].trusted,
+				       rails, strcspn(rails, ","));
 
 		if (!bit) {
 			bits = 0;
@@ -203,8 +234,6 @@ void np_conflict_set_rails(struct np_conflict *conflict, uint32_t profile,
 		}
 		bits |= bit;
 	}
-	if (profile >= conflict->n)
-		return;
 	conflict->profile[profile].rails = bits;
 	invalidate_table(conflict);
 }

@@ -213,7 +213,8 @@ int np_conflict_replace(struct np_conflict *conflict, uint32_t profile,
 
 /*
  * The rails that a profile loads, "rail0,rail1"; NULL: it may load any, and so
- * do profiles with more than NP_SLOWDOWNS_MAX_RAILS different ones.
+ * do profiles with more than NP_SLOWDOWNS_MAX_RAILS different ones. If all
+ * profiles together have more than that, those of trusted profiles come first.
  */
 void np_conflict_set_rails(struct np_conflict *conflict, uint32_t profile,
 			   const char *rails);

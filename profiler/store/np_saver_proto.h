@@ -25,8 +25,9 @@
  * of np_selection_print(), and it is empty in all other replies.
  *
  * RUN identifies the run to which a record belongs. A descriptor is passed
- * with TRACE, and both ends then use the memory behind it (np_trace_ring.h).
- * Both are on one host, so numbers in headers have its byte order.
+ * with TRACE, whose header must be sent in one piece, and both ends then use the
+ * memory behind it (np_trace_ring.h). Both are on one host, so numbers in
+ * headers have its byte order.
  */
 #ifndef NP_SAVER_PROTO_H
 #define NP_SAVER_PROTO_H

@@ -1116,7 +1116,7 @@ int np_store_make_user(struct np_store *store, uid_t uid, bool *made,
 
 struct load {
 	struct np_reader from;
-	size_t leaves, bytes; /* read so far */
+	size_t leaves, items, bytes; /* read so far */
 };
 
 /*
@@ -1167,6 +1167,18 @@ static int load_run(struct load *load, const char *name, struct np_record **out)
 	return 0;
 }
 
+/* The number of intervals, neighbours and windows of a run. */
+static size_t count_items(const struct np_record *record)
+{
+	size_t n = record->n_intervals + record->n_intervals_alone +
+		   record->n_neighbours;
+
+	for (size_t i = 0; i < record->n_leaves; i++)
+		if (record->leaves[i].windows)
+			n += record->leaves[i].windows->n;
+	return n;
+}
+
 /* Read runs, newest first, until enough are read or too many are bad. */
 static int load_runs(struct load *load, char **names, size_t n,
 		     struct np_runs *runs)
@@ -1177,6 +1189,7 @@ static int load_runs(struct load *load, char **names, size_t n,
 
 		if (runs->n == NP_CONF_MAX_RUNS ||
 		    load->leaves >= NP_STORE_MAX_LEAVES ||
+		    load->items >= NP_STORE_MAX_ITEMS ||
 		    load->bytes >= NP_STORE_MAX_READ) {
 			np_reader_skip(&load->from,
 				       "%s: %zu older %s not read, beyond the "
@@ -1206,6 +1219,7 @@ static int load_runs(struct load *load, char **names, size_t n,
 		 */
 		strcpy(record->app, runs->app);
 		load->leaves += record->n_leaves + 1;
+		load->items += count_items(record);
 		runs->run[runs->n++] = record;
 	}
 	return 0;

@@ -30,7 +30,12 @@
 
 /* Limits of one np_store_load(), which reads the newest runs first: a hostile
  * directory cannot exhaust its reader's memory or time. */
-#define NP_STORE_MAX_LEAVES 4096      /* leaf switches of all runs together */
+#define NP_STORE_MAX_LEAVES 4096 /* leaf switches of all runs together */
+/*
+ * Intervals, neighbours and windows of all runs together. In a file, three bytes
+ * are enough for one that takes a hundred bytes of memory.
+ */
+#define NP_STORE_MAX_ITEMS (2u << 20)
 #define NP_STORE_MAX_READ (64u << 20) /* bytes of all files together */
 #define NP_STORE_MAX_SCAN 65536	      /* directory entries */
 #define NP_STORE_MAX_SKIPPED 100      /* unusable files */

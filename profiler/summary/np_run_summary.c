@@ -12,6 +12,7 @@
 #include "np_array.h"
 #include "np_moments.h"
 #include "np_text.h"
+#include "np_topo.h"
 
 /* What runs are compared with; "", 0 and NULL match any run. */
 struct np_summary_fabric {
@@ -22,6 +23,28 @@ struct np_summary_fabric {
 };
 
 /* ---- samples ---- */
+
+/*
+ * A list of different rails. A hostile record may name a rail of its own for
+ * each of thousands of leaf switches, so those beyond NP_RAILS_MAX, of which no
+ * cluster has more, are ignored.
+ */
+struct rails {
+	const char *name[NP_RAILS_MAX];
+	size_t n;
+};
+
+/* Add a rail. Returns false if it is in the list already, or ignored. */
+static bool add_rail(struct rails *rails, const char *name)
+{
+	for (size_t i = 0; i < rails->n; i++)
+		if (!strcmp(rails->name[i], name))
+			return false;
+	if (rails->n == NP_RAILS_MAX)
+		return false;
+	rails->name[rails->n++] = name;
+	return true;
+}
 
 /* rail NULL: any. */
 static bool is_on(const struct np_leaf_run *leaf, const char *rail)
@@ -66,16 +89,22 @@ bool np_run_loads_rail(const struct np_record *record, const char *rail)
 /* Does it load any rail? */
 static bool loads_some_rail(const struct np_record *record)
 {
-	for (size_t i = 0; i < record->n_leaves; i++)
-		if (record->leaves[i].rail &&
-		    np_run_loads_rail(record, record->leaves[i].rail))
+	struct rails rails = { .n = 0 };
+
+	for (size_t i = 0; i < record->n_leaves; i++) {
+		const char *rail = record->leaves[i].rail;
+
+		if (rail && add_rail(&rails, rail) &&
+		    np_run_loads_rail(record, rail))
 			return true;
+	}
 	return false;
 }
 
 const char *np_run_rail(const struct np_record *record)
 {
 	bool of_loaded = loads_some_rail(record);
+	struct rails rails = { .n = 0 };
 	const char *busiest = NULL;
 	double most = 0;
 
@@ -84,7 +113,7 @@ const char *np_run_rail(const struct np_record *record)
 		struct np_moments moments;
 
 		if (!rail || !record->leaves[i].latency.n ||
-		    (busiest && !strcmp(rail, busiest)) ||
+		    !add_rail(&rails, rail) ||
 		    (of_loaded && !np_run_loads_rail(record, rail)))
 			continue;
 		moments = np_run_rail_latency(record, rail);
@@ -656,6 +685,21 @@ static bool has_rails(const struct np_record *record)
 	return false;
 }
 
+/* Add the rails that a run loads. */
+static void add_loaded_rails(const struct np_record *record,
+			     struct rails *loaded)
+{
+	struct rails rails = { .n = 0 };
+
+	for (size_t i = 0; i < record->n_leaves; i++) {
+		const char *rail = record->leaves[i].rail;
+
+		if (rail && add_rail(&rails, rail) &&
+		    np_run_loads_rail(record, rail))
+			add_rail(loaded, rail);
+	}
+}
+
 /*
  * The rails that any of the runs loads for which that is known, or of all runs
  * if there is none. NULL: they have no rails, or load none. Returns 0 or
@@ -663,33 +707,25 @@ static bool has_rails(const struct np_record *record)
  */
 static int find_rails(const struct np_runs *runs, char **out)
 {
+	struct rails loaded = { .n = 0 };
 	bool tagged = false;
 	size_t len;
-	FILE *f = NULL;
+	FILE *f;
 
 	*out = NULL;
 	for (size_t i = 0; i < runs->n; i++)
 		tagged |= has_rails(runs->run[i]);
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct np_record *record = runs->run[i];
-
-		for (size_t k = 0;
-		     (!tagged || has_rails(record)) && k < record->n_leaves;
-		     k++) {
-			const char *rail = record->leaves[k].rail;
-
-			if (!rail || !np_run_loads_rail(record, rail))
-				continue;
-			if (!f)
-				f = open_memstream(out, &len);
-			if (!f)
-				return -ENOMEM;
-			fflush(f);
-			if (!np_list_has(*out, rail, strlen(rail)))
-				fprintf(f, "%s%s", len ? "," : "", rail);
-		}
-	}
-	return f && fclose(f) ? -ENOMEM : 0;
+	for (size_t i = 0; i < runs->n; i++)
+		if (!tagged || has_rails(runs->run[i]))
+			add_loaded_rails(runs->run[i], &loaded);
+	if (!loaded.n)
+		return 0;
+	f = open_memstream(out, &len);
+	if (!f)
+		return -ENOMEM;
+	for (size_t i = 0; i < loaded.n; i++)
+		fprintf(f, "%s%s", i ? "," : "", loaded.name[i]);
+	return fclose(f) ? -ENOMEM : 0;
 }
 
 /* The fabric to compare runs with: of the calibration, or of a run. */
@@ -751,7 +787,34 @@ static size_t list_intervals(struct np_run_summary *summary,
 	return n;
 }
 
-/* List the calibration's levels, or each level that occurs once. */
+/* The index of a run's level in the list, or n_levels. */
+static size_t level_of(const struct np_run_summary *summary,
+		       const struct np_record *record)
+{
+	size_t i = 0;
+
+	while (i < summary->n_levels &&
+	       (strcmp(summary->level[i].name, record->level->name) ||
+		strcmp(summary->level[i].scope, record->level->scope)))
+		i++;
+	return i;
+}
+
+/* Leave out the runs under levels that were too many for the list. */
+static void drop_unlisted(struct np_run_summary *summary)
+{
+	for (size_t i = 0; i < summary->runs->n; i++)
+		if (summary->use[i] == NP_RUN_UNDER_LEVEL &&
+		    level_of(summary, summary->runs->run[i]) ==
+			    summary->n_levels)
+			summary->use[i] = NP_RUN_LEVEL;
+}
+
+/*
+ * List the calibration's levels, or each level that occurs once. As hostile
+ * records may name hundreds of thousands, there are at most as many of these as
+ * a calibration may have.
+ */
 static int find_levels(struct np_run_summary *summary,
 		       const struct np_run_summary_opt *opt, const char *scope)
 {
@@ -781,11 +844,14 @@ static int find_levels(struct np_run_summary *summary,
 			n = list_intervals(summary, runs->run[i], n);
 	if (!fabric && n)
 		qsort(summary->level, n, sizeof(*summary->level), by_name);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && summary->n_levels < NP_FABRIC_MAX_LEVELS;
+	     i++)
 		if (fabric || !summary->n_levels ||
 		    by_name(&summary->level[summary->n_levels - 1],
 			    &summary->level[i]))
 			summary->level[summary->n_levels++] = summary->level[i];
+	if (summary->n_levels == NP_FABRIC_MAX_LEVELS)
+		drop_unlisted(summary);
 	for (size_t i = 0; i < summary->n_levels; i++)
 		summary->level[i].utilisation = np_fabric_utilisation(
 			fabric ? fabric : opt->level_fabric,
@@ -794,18 +860,6 @@ static int find_levels(struct np_run_summary *summary,
 		qsort(summary->level, summary->n_levels,
 		      sizeof(*summary->level), by_utilisation);
 	return 0;
-}
-
-/* The index of a run's level, which is in the list. */
-static size_t level_of(const struct np_run_summary *summary,
-		       const struct np_record *record)
-{
-	size_t i = 0;
-
-	while (strcmp(summary->level[i].name, record->level->name) ||
-	       strcmp(summary->level[i].scope, record->level->scope))
-		i++;
-	return i;
 }
 
 /* Relative variance of one run time; NaN: not repeated. */
@@ -893,25 +947,61 @@ static void add_rounds(struct times *times, size_t level, size_t n_processes,
 			       loaded_sec / alone_sec - 1);
 }
 
-/* Record how much a run with intervals slowed each level. */
-static void add_impact(const struct np_run_summary *summary,
-		       const struct np_record *record, struct times *times)
+/*
+ * Find a level's rounds alone for a run: its own, or else those of another run
+ * on as many nodes; NULL: unknown. alone[] has the own ones of each run.
+ */
+static const struct np_moments *
+find_alone(const struct np_runs *runs, const struct np_moments *const *alone,
+	   size_t run)
 {
-	for (size_t i = 0; i < summary->n_levels; i++) {
-		const char *level = summary->level[i].name;
-		const struct np_moments *alone = np_run_intervals_alone(
-			summary, record, level, record->intervals_nodes);
-		struct np_moments loaded = run_intervals_under(record, level);
+	const struct np_moments *found = alone[run];
+	uint32_t n_nodes = runs->run[run]->intervals_nodes;
 
-		if (loaded.n)
-			add_rounds(times, i, record->intervals_nodes,
-				   alone ? alone->mean : 0, loaded.mean);
+	for (size_t i = 0; !found && i < runs->n; i++)
+		if (runs->run[i]->intervals_nodes == n_nodes)
+			found = alone[i];
+	return found;
+}
+
+/*
+ * Record how much the runs with intervals slowed a level. alone[] has room for
+ * a pointer for each run: each run is searched for the level only once, because
+ * all of them may have thousands of intervals.
+ */
+static void add_impact(const struct np_run_summary *summary, size_t level,
+		       const struct np_moments **alone, struct times *times)
+{
+	const struct np_runs *runs = summary->runs;
+	const char *name = summary->level[level].name;
+
+	for (size_t i = 0; i < runs->n; i++)
+		alone[i] = summary->use[i] == NP_RUN_INTERVALS ?
+				   rounds_alone(runs->run[i], name,
+						runs->run[i]->intervals_nodes) :
+				   NULL;
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct np_record *record = runs->run[i];
+		const struct np_moments *of_run;
+		struct np_moments loaded;
+
+		if (summary->use[i] != NP_RUN_INTERVALS)
+			continue;
+		loaded = run_intervals_under(record, name);
+		if (!loaded.n)
+			continue;
+		of_run = find_alone(runs, alone, i);
+		add_rounds(times, level, record->intervals_nodes,
+			   of_run ? of_run->mean : 0, loaded.mean);
 	}
 }
 
-/* Sort the run times of all used runs by level. */
-static void add_times(const struct np_run_summary *summary, struct times *times)
+/* Sort the run times of all used runs by level. alone: as for add_impact(). */
+static void add_times(const struct np_run_summary *summary,
+		      const struct np_moments **alone, struct times *times)
 {
+	for (size_t i = 0; i < summary->n_levels; i++)
+		add_impact(summary, i, alone, times);
 	for (size_t i = 0; i < summary->runs->n; i++) {
 		const struct np_record *record = summary->runs->run[i];
 		const struct np_level_run *run = record->level;
@@ -921,11 +1011,9 @@ static void add_times(const struct np_run_summary *summary, struct times *times)
 		    summary->use[i] == NP_RUN_TIME)
 			np_moments_add(&times->alone,
 				       np_record_run_sec(record));
-		if (summary->use[i] == NP_RUN_INTERVALS) {
+		if (summary->use[i] == NP_RUN_INTERVALS)
 			np_moments_add(&times->intervals,
 				       np_record_run_sec(record));
-			add_impact(summary, record, times);
-		}
 		if (summary->use[i] != NP_RUN_UNDER_LEVEL)
 			continue;
 		level = level_of(summary, record);
@@ -1037,17 +1125,22 @@ static int make_curve(struct np_run_summary *summary,
 {
 	size_t n = summary->n_levels;
 	struct np_moments *moments = calloc(2 * n + 1, sizeof(*moments));
+	const struct np_moments **alone =
+		calloc(summary->runs->n + 1, sizeof(*alone));
 	struct times times = { .calibration = calibration,
 			       .loaded = moments,
 			       .impact = moments + n };
+	int rc = -ENOMEM;
 
 	summary->mean = calloc(2 * n + 1, sizeof(*summary->mean));
-	if (moments && summary->mean) {
-		add_times(summary, &times);
+	if (moments && alone && summary->mean) {
+		add_times(summary, alone, &times);
 		fill_levels(summary, &times);
+		rc = add_intervals(summary);
 	}
 	free(moments);
-	return moments && summary->mean ? add_intervals(summary) : -ENOMEM;
+	free(alone);
+	return rc;
 }
 
 /* ---- latencies ---- */

@@ -3,13 +3,14 @@
     ask_saver.py SAVER DIRECTORY
 
 Prints the largest resident memory, in MiB, of the process that looks into a library whose
-symbol table has 2000 MiB; and how many of six traces netprof-saver counts after the
-replies to earlier requests on their connections.
+symbol table has 2000 MiB; how many of six traces netprof-saver counts after the
+replies to earlier requests on their connections; and how many of three descriptors it
+keeps that come with requests for which it needs none, or with a part of a request.
 """
 
-import array, os, socket, struct, subprocess, sys, time
+import array, os, select, socket, struct, subprocess, sys, time
 
-TRACE, MPI = 6, 7
+LOG, SAVE, TRACE, MPI = 1, 2, 6, 7
 TABLE_BYTES = 2000 << 20
 N_TRACES = 6
 
@@ -76,6 +77,25 @@ def memory_of_a_library(saver, where):
             pass
 
 
+def pass_on(s, text, fd):
+    s.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+
+
+def kept_descriptors(where):
+    """A pipe whose writing end nobody keeps ends."""
+    kept = 0
+    for text in (message(LOG, where, "a line\n"), message(SAVE, where)[:20],
+                 message(TRACE, where)[:8]):
+        s = client()
+        end, passed = os.pipe()
+        pass_on(s, text, passed)
+        os.close(passed)
+        kept += not select.select([end], [], [], 5)[0]
+        s.close()
+        os.close(end)
+    return kept
+
+
 def counted_traces(saver, where):
     """A request on each connection waits for a FIFO, and a trace begins meanwhile."""
     fifo = where + "/exe"
@@ -87,8 +107,7 @@ def counted_traces(saver, where):
         os.ftruncate(ring, (1 << 20) + 4096)
         s.send(message(MPI, fifo))
         time.sleep(0.1)
-        s.sendmsg([message(TRACE, where, "", str(i), "0", "077")],
-                  [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [ring]))])
+        pass_on(s, message(TRACE, where, "", str(i), "0", "077"), ring)
         clients.append((s, ring))
     time.sleep(0.5)
     for _ in range(40):  # every request finds a writer that ends
@@ -108,7 +127,8 @@ def main():
     p = subprocess.Popen([sys.argv[1], "--own"], stdin=end, stdout=subprocess.DEVNULL)
     end.close()
     client().close()
-    print(memory_of_a_library(p.pid, sys.argv[2]), counted_traces(p.pid, sys.argv[2]))
+    print(memory_of_a_library(p.pid, sys.argv[2]), counted_traces(p.pid, sys.argv[2]),
+          kept_descriptors(sys.argv[2]))
     control.close()
     p.wait(60)
 

@@ -845,6 +845,19 @@ test_blame_has_intervals_for_pairs_leaf_switches_and_nodes() {
 		"$(jq -r '.pairs[0].node_hours | .mean, .low, .high' "$S/rows.json" | awk '{ printf "%.6g ", $1 }')"
 }
 
+# Monitoring systems refuse a second value with the same labels.
+test_blame_has_one_gauge_for_names_that_look_alike() {
+	costly $'halo\x01'
+	sed $'1d; s/^/9/; s/\x01/\x02/; s/n\\[\\(.\\)-\\(.\\)\\]/n[9\\1-9\\2]/; s/|n\\(.\\)|/|n9\\1|/' \
+		"$S/accounting" >"$S/more"
+	cat "$S/more" >>"$S/accounting"
+	sed 's/Nodes=n\[\(.\)-\(.\)\]/Nodes=n[9\1-9\2]/; s/leaf./&-9/' "$S/topology" >"$S/others"
+	cat "$S/others" >>"$S/topology"
+	equal "rows" "$(blame_costly --json | jq -r '.pairs[].by' | xargs)" 'bob/halo? bob/halo?'
+	blame_costly --metrics >"$S/rows.prom"
+	is_openmetrics "$S/rows.prom" 13
+}
+
 # 16 times the same, on nodes of their own.
 test_blame_says_how_many_rows_are_left_out() {
 	local k

@@ -251,13 +251,14 @@ test_users_leave_room_in_the_saver() {
 }
 
 test_requests_to_the_saver_take_no_more_than_their_share() {
-	local mib traces
+	local mib traces kept
 
 	cp "$ROOT/t/integration/ask_saver.py" "$(shared)"
-	read -r mib traces < <(alice "mkdir -p ask && rm -rf ask/* &&
+	read -r mib traces kept < <(alice "mkdir -p ask && rm -rf ask/* &&
 		python3 $(shared)/ask_saver.py $(rundir)/build/netprof-saver \$PWD/ask")
 	between "MiB to look into a library with a table of 2000" "$mib" 0 300
 	equal "traces that count after other replies" "$traces" 6
+	equal "descriptors that it keeps without need" "$kept" 0
 }
 
 test_pmix_plugin_missing() {

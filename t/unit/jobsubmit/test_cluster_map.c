@@ -557,3 +557,37 @@ T_TEST("a zoo of nodes")
 	T_CHECK(some_same(some_hosts(map, bits), "n[255-265]"));
 	np_cluster_map_unref(map);
 }
+
+/* Numbers that begin before the bracket are looked up one by one. */
+T_TEST("few bytes of a user's list do not take long on a large cluster")
+{
+	enum { N = NP_CLUSTER_MAP_MAX_EXPANDED };
+	static node_info_t node[N];
+	static char name[N][16];
+	static uint64_t bits[N / NP_BITS_WORD];
+	node_info_msg_t nodes = { .record_count = N, .node_array = node };
+	partition_info_msg_t parts = { .record_count = 0 };
+	struct np_cluster_map *map;
+	struct np_err err;
+
+	for (uint32_t i = 0; i < N; i++) {
+		snprintf(name[i], sizeof(name[i]), "n%06u", i);
+		node[i] = (node_info_t){ .name = name[i], .cpus = 1 };
+	}
+	T_CHECK(!np_cluster_map_make(NULL, &nodes, &parts, "", false, &map,
+				     &err));
+	T_ROW("as many names as are allowed",
+	      !np_cluster_map_parse_hostlist(map, "n00[0000-4095]", bits) &&
+		      np_bits_count(bits, NP_ARRAY_SIZE(bits)) == N);
+	T_ROW("one more",
+	      np_cluster_map_parse_hostlist(map, "n00[0000-4095],n00[0000]",
+					    bits) == -EINVAL);
+	T_ROW("names without brackets",
+	      !np_cluster_map_parse_hostlist(map, "n00[0000-4095],n000000",
+					     bits));
+	T_ROW("spans",
+	      !np_cluster_map_parse_hostlist(
+		      map, "n[000000-004095],n[000000-004095]", bits) &&
+		      np_bits_count(bits, NP_ARRAY_SIZE(bits)) == N);
+	np_cluster_map_unref(map);
+}

@@ -185,3 +185,33 @@ T_TEST("there are so many profiles and not more")
 	T_CHECK(np_conflict_add(c, 0, true, &p, &err) == -E2BIG);
 	np_conflict_free(c);
 }
+
+/* Records of users may name rails that do not exist. */
+T_TEST("users who name many rails do not keep those of published profiles out")
+{
+	struct model a = { .slow = { .1, .1, .1 } };
+	struct np_conflict *c = with_two(&a); /* the first one is trusted */
+	struct np_slowdowns *t;
+	const struct np_slowdowns_profile *p;
+
+	np_conflict_set_rails(c, 1, "a,b,c,d,e,f,g,h");
+	t = table(c, .01);
+	T_ROW("a user's rails", t->profile[1].rails == 0xff);
+	np_slowdowns_unref(t);
+	np_conflict_set_rails(c, 0, "r0,r1");
+	t = table(c, .01);
+	p = t->profile;
+	T_ROW("published ones", p[0].rails && p[0].rails != 0xff);
+	T_ROW("the user's may load any", !p[1].rails);
+	np_slowdowns_unref(t);
+	np_conflict_set_rails(c, 1, "r1,x");
+	np_conflict_set_rails(c, 1, "y,z,s,t,u,v,w");
+	np_conflict_set_rails(c, 1, "r1");
+	t = table(c, .01);
+	p = t->profile;
+	T_ROW("which stay", !strcmp(t->rails.name[0], "r0") &&
+				    !strcmp(t->rails.name[1], "r1"));
+	T_ROW("and are shared", p[1].rails && !(p[1].rails & ~p[0].rails));
+	np_slowdowns_unref(t);
+	np_conflict_free(c);
+}

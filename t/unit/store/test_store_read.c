@@ -192,6 +192,50 @@ T_TEST("many leaves are bounded")
 	np_runs_free(&runs);
 }
 
+/* A list with n empty objects. */
+static void put_objects(FILE *f, const char *key, int n)
+{
+	fprintf(f, ",\"%s\":[{}", key);
+	for (int i = 1; i < n; i++)
+		fputs(",{}", f);
+	fputc(']', f);
+}
+
+/* One small file with many names, which needs much more memory. */
+T_TEST("many intervals and neighbours are bounded")
+{
+	const size_t items =
+		2ul * NP_RECORD_MAX_INTERVALS + NP_RECORD_MAX_NEIGHBOURS;
+	const size_t most = NP_STORE_MAX_ITEMS / items + 1;
+	char from[1024], *text = NULL;
+	struct np_runs runs;
+	size_t len;
+	int rc;
+	FILE *f = open_memstream(&text, &len);
+
+	fprintf(f,
+		"{\"schema\":1,\"app\":\"lmp\",\"uid\":%u,\"job_id\":1,"
+		"\"step_id\":0,\"start\":1,\"end\":2,\"state\":\"cut\"",
+		geteuid());
+	put_objects(f, "blocks_alone", NP_RECORD_MAX_INTERVALS);
+	put_objects(f, "blocks", NP_RECORD_MAX_INTERVALS);
+	put_objects(f, "neighbours", NP_RECORD_MAX_NEIGHBOURS);
+	fputc('}', f);
+	fclose(f);
+	T_CHECK(t_store_save(t_store, 7, 1.7e9) == 0);
+	t_store_write("20240101T000000Z-x-1.0.json", text);
+	free(text);
+	strcpy(from, t_store_path("20240101T000000Z-x-1.0.json"));
+	for (size_t i = 1; i < most + 10; i++)
+		T_CHECK(link(from,
+			     t_store_path(t_text("20240101T%06zuZ-x-1.0.json",
+						 i))) == 0);
+	runs = t_store_load(t_store, &rc);
+	T_CHECK(rc == 0 && runs.n == most && t_store_warned.n == 1);
+	T_CHECK(!!strstr(t_store_warned.line, "11 older runs are not read"));
+	np_runs_free(&runs);
+}
+
 T_TEST("many damaged files are bounded")
 {
 	struct np_runs runs;

@@ -456,6 +456,27 @@ T_TEST("a program loads the rails whose adapters carry more than probes")
 	}
 }
 
+/* Records of users may name any rails; no cluster has more than 8. */
+T_TEST("of a run with many rails only as many count as there can be")
+{
+	struct made *m = new_made("lmp");
+	struct np_record *r = add_run(m, 0);
+
+	for (int i = 0; i < 100; i++) {
+		char rail[16];
+
+		snprintf(rail, sizeof(rail), "r%d", i);
+		add_rail(r, rail, rail, 1e-5,
+			 i == 99 ? 9e-5 :
+			 i == 3	 ? 5e-5 :
+				   2e-5);
+	}
+	make(m, NULL, NULL);
+	T_CHECK(p.rails && !strcmp(p.rails, "r0,r1,r2,r3,r4,r5,r6,r7"));
+	T_CHECK(!strcmp(np_run_rail(r), "r3"));
+	free_made(m);
+}
+
 /* Its nodes send 8192 bytes in 3.5 ms, 2.34 MB/s, under c5. */
 static const struct traffic {
 	const char *name;

@@ -397,6 +397,30 @@ T_TEST("levels are as they occur where there is no calibration")
 	np_run_summary_free(&e);
 }
 
+/* Records of users may name any number of levels. */
+T_TEST("without a calibration there are no more levels than it could have")
+{
+	enum { N = 2 * NP_FABRIC_MAX_LEVELS };
+	struct np_record *r;
+	char name[32];
+
+	add(&some, 10, NULL, 0);
+	add(&some, 20, "zz", 0.2);
+	r = add(&some, 10, NULL, 0);
+	r->intervals = calloc(N, sizeof(*r->intervals));
+	r->intervals_scope = strdup("leaf");
+	for (int i = 0; i < N; i++) {
+		snprintf(name, sizeof(name), "P%03d", i);
+		r->intervals[i].level = strdup(name);
+		r->intervals[i].sec = 1;
+	}
+	r->n_intervals = N;
+	make(&some, false);
+	T_CHECK(some.e.n_levels == NP_FABRIC_MAX_LEVELS);
+	T_ROW("a run under another one", some.e.use[1] == NP_RUN_LEVEL);
+	T_ROW("one with intervals", some.e.use[2] == NP_RUN_INTERVALS);
+}
+
 T_TEST("levels that occur are sorted by their utilisation, then by name")
 {
 	const struct np_fabric_level level[] = {
