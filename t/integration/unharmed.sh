@@ -359,13 +359,22 @@ was_measured() {
 	! logged "($1)" || fail "$(logged "($1)")"
 }
 
+# APP CMD: a step of this application is measured, and then ended by CMD.
+ended_by() {
+	local code
+	code=$(alice "rm -f up; srun -J $1 --time=5 -N4 --netprofile=$1 \
+			sh -c '${LASTS/60/280}' >/dev/null & $IS_UP
+		$2
+		wait \$!; echo \$?" 2>"$TMPDIR/err")
+	[ "$code" = 143 ] || fail "$1 ended with '$code', expected 143: $(tail -n 5 "$TMPDIR/err")"
+}
+
 # Up to three times, as probes that ended three seconds before the step, as where a busy node
 # ends its tasks late, were lost.
 test_scancel() {
 	local i
 	for i in 1 2 3; do
-		alice "rm -f up; srun -N4 --netprofile=cancel$i sh -c '$LASTS' & $IS_UP
-			scancel -u alice; wait \$!; [ \$? = 143 ]" 2>/dev/null
+		ended_by "cancel$i" "scancel -u alice"
 		! (was_measured "cancel$i") >/dev/null || break
 	done
 	was_measured "cancel$i"
@@ -376,10 +385,8 @@ test_scancel() {
 test_time_limit() {
 	local i
 	for i in 1 2 3; do
-		alice "rm -f up; srun -J limit$i --time=5 -N4 --netprofile=limit$i \
-				sh -c '$LASTS' & $IS_UP
-			scontrol update jobid=\$(squeue -h -n limit$i -o %i) endtime=now
-			wait \$!; [ \$? = 143 ]" 2>/dev/null
+		ended_by "limit$i" \
+			"scontrol update jobid=\$(squeue -h -n limit$i -o %i) endtime=now"
 		! (was_measured "limit$i") >/dev/null || break
 	done
 	was_measured "limit$i"
