@@ -348,6 +348,7 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 		part->n_kinds > 1 &&
 		(required->wants_devices ||
 		 (required->features && !is_plain_and(required->features)));
+	fit->undetermined |= required->wants_devices && !part->same_devices;
 	fit->min_nodes = max_u32(1, required->nodes);
 	if (n_matching)
 		fit->min_nodes =
@@ -502,8 +503,46 @@ static int add_node_kinds(struct np_cluster_map *map,
 	return 0;
 }
 
+/* Skip what Slurm adds once a node has registered, as in "gpu:4(S:0-1)". */
+static const char *skip_sockets(const char *devices)
+{
+	const char *end = *devices == '(' ? strchr(devices, ')') : NULL;
+
+	return end ? end + 1 : devices;
+}
+
+/* Whether two lists of a node's devices, which may be NULL, are the same. */
+static bool is_same_devices(const char *a, const char *b)
+{
+	a = skip_sockets(a ? a : "");
+	b = skip_sockets(b ? b : "");
+	while (*a && *a == *b) {
+		a = skip_sockets(a + 1);
+		b = skip_sockets(b + 1);
+	}
+	return *a == *b;
+}
+
+/* Whether all nodes of a partition have the same devices. */
+static bool have_same_devices(const struct np_cluster_map *map,
+			      const struct np_part *part,
+			      const node_info_msg_t *nodes)
+{
+	const node_info_t *first = NULL;
+
+	NP_BITS_EACH(i, part->nodes, map->words) {
+		const node_info_t *node = &nodes->node_array[i];
+
+		if (!first)
+			first = node;
+		else if (!is_same_devices(first->gres, node->gres))
+			return false;
+	}
+	return true;
+}
+
 /* Add the partitions, after the node kinds. Returns 0 or -ENOMEM. */
-static int add_parts(struct np_cluster_map *map,
+static int add_parts(struct np_cluster_map *map, const node_info_msg_t *nodes,
 		     const partition_info_msg_t *parts, bool whole_nodes)
 {
 	map->part = calloc(parts->record_count + 1, sizeof(*map->part));
@@ -523,6 +562,7 @@ static int add_parts(struct np_cluster_map *map,
 		part->shares_nodes = !whole_nodes && info->max_share;
 		part->own_leaves = info->flags & PART_FLAG_EXCLUSIVE_TOPO;
 		part->max_cpus = np_zero_if_unset(info->max_cpus_per_node);
+		part->same_devices = have_same_devices(map, part, nodes);
 		for (size_t k = 0; k < map->n_kinds; k++)
 			part->n_kinds += np_bits_intersect(
 				part->nodes, map->kind[k].nodes, map->words);
@@ -915,6 +955,7 @@ static uint64_t compute_digest(const node_info_msg_t *nodes,
 		hash = hash_text(hash, node->name);
 		hash = hash_text(hash, node->node_hostname);
 		hash = hash_text(hash, node_features(node));
+		hash = hash_text(hash, node->gres);
 		hash = np_hash(hash, &node->cpus, sizeof(node->cpus));
 		hash = np_hash(hash, &node->cpus_efctv,
 			       sizeof(node->cpus_efctv));
@@ -970,7 +1011,7 @@ int np_cluster_map_make(struct np_cluster_map *old,
 	if (!rc)
 		rc = add_node_kinds(map, nodes);
 	if (!rc)
-		rc = add_parts(map, parts, whole_nodes);
+		rc = add_parts(map, nodes, parts, whole_nodes);
 	if (!rc)
 		rc = add_leaves(map, topology, err);
 	if (rc) {

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "np_err.h"
 #include "np_node_index.h"
@@ -21,7 +22,7 @@
 /* Most names of a list that np_cluster_map_parse_hostlist() expands. */
 #define NP_CLUSTER_MAP_MAX_EXPANDED 4096
 
-/* Nodes that are alike in everything that a job can require of a node. */
+/* Nodes that are alike in all that a job can require of a node but devices. */
 struct np_node_kind {
 	uint32_t cpus;	  /* of a node that jobs may use; likewise the memory */
 	uint32_t threads; /* per core */
@@ -38,6 +39,7 @@ struct np_part {
 			      exclusive ones */
 	bool own_leaves;   /* each job has its leaf switches to itself */
 	bool no_leaves;	   /* its topology has no leaves, but another one has */
+	bool same_devices; /* all its nodes have the same devices */
 	uint32_t max_cpus; /* that its jobs may use of a node; 0: all */
 	uint64_t *nodes;   /* bitmap */
 	size_t n_kinds;	   /* number of kinds that its nodes are of */
@@ -72,7 +74,9 @@ struct np_job_requirements {
 				  sockets, cores or disk space of each
 				  (--ntasks-per-core, --ntasks-per-socket,
 				  --cores-per-socket, --sockets-per-node,
-				  --core-spec, --tmp) */
+				  --core-spec, --tmp), or devices in total, per
+				  task or per socket (--gpus,
+				  --gpus-per-task, --gpus-per-socket) */
 	/* These numbers are 0 if they are not given. */
 	uint32_t threads_per_core; /* at most */
 	uint32_t cpus_per_node;
@@ -95,6 +99,25 @@ static inline uint32_t np_zero_if_unset16(uint16_t value)
 }
 
 /*
+ * Whether a list of resources, such as "cpu=4,gres/gpu:1", names devices. Since
+ * Slurm 23.11 a job with --cpus-per-task has its CPUs in tres_per_task. A list
+ * of very many items, which Slurm refuses later, is not read to its end.
+ */
+static inline bool np_names_devices(const char *resources)
+{
+	for (int i = 0; resources && *resources && i < 64; i++) {
+		size_t len = strcspn(resources, ",");
+
+		if (len && strncmp(resources, "cpu=", 4) &&
+		    strncmp(resources, "cpu:", 4) &&
+		    strncmp(resources, "license", 7))
+			return true;
+		resources += len + (resources[len] == ',');
+	}
+	return resources && *resources;
+}
+
+/*
  * The requirements, without the memory. job: a pointer to Slurm's record of a
  * job or to the description in a submission. Most of their members have the
  * same names; segment, n_cpus and n_nodes are the values of those that do not.
@@ -105,8 +128,10 @@ static inline uint32_t np_zero_if_unset16(uint16_t value)
 	.partition = (job)->partition, \
 	.features = (job)->features && *(job)->features ? \
 		    (job)->features : NULL, \
-	.wants_devices = (job)->tres_per_job || (job)->tres_per_node || \
-			 (job)->tres_per_socket || (job)->tres_per_task, \
+	.wants_devices = np_names_devices((job)->tres_per_job) || \
+			 np_names_devices((job)->tres_per_node) || \
+			 np_names_devices((job)->tres_per_socket) || \
+			 np_names_devices((job)->tres_per_task), \
 	.undetermined = np_zero_if_unset16((job)->contiguous) || \
 			(job)->shared == JOB_SHARED_TOPO || \
 			np_zero_if_unset16(segment) || \
@@ -115,7 +140,10 @@ static inline uint32_t np_zero_if_unset16(uint16_t value)
 			np_zero_if_unset16((job)->cores_per_socket) || \
 			np_zero_if_unset16((job)->sockets_per_node) || \
 			np_zero_if_unset16((job)->core_spec) || \
-			np_zero_if_unset((job)->pn_min_tmp_disk), \
+			np_zero_if_unset((job)->pn_min_tmp_disk) || \
+			np_names_devices((job)->tres_per_job) || \
+			np_names_devices((job)->tres_per_socket) || \
+			np_names_devices((job)->tres_per_task), \
 	.threads_per_core = np_zero_if_unset16((job)->threads_per_core), \
 	.cpus_per_node = np_zero_if_unset16((job)->pn_min_cpus), \
 	.cpus = np_zero_if_unset(n_cpus), \

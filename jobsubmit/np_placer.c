@@ -147,9 +147,11 @@ static int check_controller(struct np_controller *controller,
 		return np_errf(err, -EAGAIN,
 			       "this controller does not answer yet");
 	for (int i = 0; i < controller->index; i++)
-		if (!slurm_ping(i))
+		if (!slurm_ping(i)) {
+			controller->other_active = true;
 			return np_errf(err, -EAGAIN,
 				       "standby: controller %d answers", i);
+		}
 	return 0;
 }
 
@@ -982,6 +984,26 @@ static bool read_settings(struct np_placer *placer)
 	       size != placer->settings.size;
 }
 
+/*
+ * Start over after another controller was active. slurmctld starts and stops
+ * being active in one process as often as the other one fails and returns. What
+ * is known from the last time is out of date: the time in between is not one
+ * interval between two decisions, and the other controller has counted how long
+ * jobs were held and has written that into them. When out of memory, the jobs
+ * that are known from then are kept.
+ */
+static void start_over(struct np_placer *placer)
+{
+	struct np_job_cache *cache;
+
+	placer->controller.other_active = false;
+	placer->last_sec = 0;
+	if (np_job_cache_new(&cache))
+		return;
+	np_job_cache_free(placer->cache);
+	placer->cache = cache;
+}
+
 /* Check whether this is the active controller. Log that, or why not, once. */
 static bool check_is_active(struct np_placer *placer)
 {
@@ -995,6 +1017,11 @@ static bool check_is_active(struct np_placer *placer)
 	placer->logged_role = why;
 	if (!is_active && placer->is_active)
 		np_shared_withdraw(placer->shared);
+	/* The first submission after the next takeover counts as the first. */
+	if (!is_active && placer->controller.other_active)
+		np_shared_restart(placer->shared);
+	if (is_active && placer->controller.other_active)
+		start_over(placer);
 	placer->is_active = is_active;
 	return is_active;
 }

@@ -87,6 +87,8 @@ struct np_controller {
 	double conf_read_sec; /* CLOCK_MONOTONIC, when slurm.conf was last read;
 			       0: never */
 	bool failing;	      /* reading it fails; this was logged */
+	bool other_active;    /* since the last decision, a controller that
+				 precedes this one was active */
 };
 
 /*

@@ -4241,7 +4241,8 @@ static double held_sec_of(struct hold_clock *clock, const struct np_job *job)
 {
 	bool held_back = false;
 
-	if (job->state != NP_JOB_READY)
+	/* A job whose begin time has not come does not wait for nodes either. */
+	if (!may_start_now(clock->snapshot, job))
 		return job->held_sec;
 	if (job->prior == NP_PRIOR_HELD)
 		held_back = true;

@@ -81,6 +81,62 @@ T_TEST("which nodes would do for a job")
 	}
 }
 
+T_TEST("nodes that differ in their devices alone are not alike")
+{
+	const struct np_job_requirements required = { .partition = "big",
+						      .wants_devices = true };
+	static const struct {
+		const char *name, *gres, *other;
+		bool undetermined;
+	} rows[] = {
+		{ "none", NULL, NULL, false },
+		{ "the same", "gpu:4", "gpu:4", false },
+		{ "one has registered", "gpu:4(S:0-1)", "gpu:4", false },
+		{ "one has none", "gpu:4", NULL, true },
+		{ "another number", "gpu:4", "gpu:40", true },
+		{ "another type", "gpu:a:4(S:0)", "gpu:b:4(S:0)", true },
+	};
+
+	T_EACH(r, rows) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_cluster_map *map = NULL;
+		struct np_job_fit fit = { .partition = -1 };
+		uint64_t nodes[1] = { 0 };
+
+		some_slurm_begin();
+		for (int i = 12; i < 16; i++)
+			ctld.node[i].gres =
+				(char *)(i < 14 ? r->gres : r->other);
+		T_CHECK(!np_cluster_map_make(ctld.map, &ctld.nodes, &ctld.parts,
+					     ctld.info.topology, false, &map,
+					     &err));
+		T_ROW(r->name,
+		      !np_cluster_map_fit(map, &required, nodes, &fit));
+		T_ROW(r->name, fit.undetermined == r->undetermined);
+		np_cluster_map_unref(map);
+	}
+}
+
+static const struct {
+	const char *resources;
+	bool devices;
+} resource_lists[] = {
+	{ NULL, false },
+	{ "", false },
+	{ "cpu=4", false },
+	{ "cpu:4,license/x=1", false },
+	{ "gres/gpu=1", true },
+	{ "gres:gpu:1", true },
+	{ "cpu=4,gres/gpu:a:1", true },
+};
+
+T_TEST("which resources are devices")
+{
+	T_EACH(r, resource_lists)
+		T_ROW(r->resources ? r->resources : "none",
+		      np_names_devices(r->resources) == r->devices);
+}
+
 static const struct {
 	const char *name, *hosts;
 	int rc;

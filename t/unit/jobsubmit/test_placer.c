@@ -22,6 +22,7 @@ static struct {
 	double loaded_sec;	    /* when it looked at the jobs; monotonic */
 	long slow_sec;		    /* that Slurm takes for its answer */
 	bool conf_fails;	    /* it has no answer about slurm.conf */
+	bool other_answers;	    /* the first of two controllers */
 	slurmdb_federation_rec_t federation;
 } w;
 
@@ -59,6 +60,11 @@ int slurm_load_ctl_conf(time_t since, slurm_conf_t **out)
 	}
 	*out = &w.conf;
 	return 0;
+}
+
+int slurm_ping(int controller)
+{
+	return controller || w.other_answers ? 0 : -1;
 }
 
 int slurm_load_federation(void **out)
@@ -360,6 +366,22 @@ T_TEST("a controller that slurm.conf does not name is logged once")
 	look();
 	T_CHECK(some_n_logged() == before + 1 &&
 		strstr(some_logged(), "does not name this host"));
+}
+
+T_TEST("a second takeover is like the first")
+{
+	char host[256] = "";
+	char *controllers[] = { (char *)"other", host };
+
+	T_CHECK(!gethostname(host, sizeof(host) - 1));
+	w.conf.control_cnt = 2;
+	w.conf.control_machine = controllers;
+	look();
+	T_CHECK(np_shared_is_starting(w.shared, 1000));
+	T_CHECK(!np_shared_is_starting(w.shared, 2000));
+	w.other_answers = true;
+	look();
+	T_CHECK(np_shared_is_starting(w.shared, 3000));
 }
 
 T_TEST("a decision counts from when all is loaded")
