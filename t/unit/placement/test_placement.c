@@ -127,7 +127,7 @@ static const struct {
 	  TWO "run 9 Y a:4 start=995 prio=1; run 8 H b:4; job 2 H 2 prio=6;"
 	      "job 1 X 2 prio=5 held=3595 prior=b",
 	  "1=b" },
-	{ "one ahead whose begin time is far away waits for no node",
+	{ "one ahead that begins much later waits for no node",
 	  TWO "run 9 Y a:4 start=995 prio=1; run 8 H b:4;"
 	      "job 2 H 2 prio=6 begin=2000;"
 	      "job 1 X 2 prio=5 held=3595 prior=b",
