@@ -93,6 +93,7 @@ struct model_run {
 struct accuracy_file {
 	const char *path;
 	struct np_measured measured;
+	bool *doubtful;		   /* np_self_check_fails() of each set */
 	struct cli_traced *traced; /* one per program of each set, or NULL */
 	struct selected_case *selected;
 	size_t n_selected;
@@ -217,6 +218,16 @@ static void select_cases(struct accuracy_file *file,
 	}
 }
 
+static void check_calibrations(struct accuracy_file *file)
+{
+	size_t n = file->measured.n_sets;
+
+	file->doubtful = cli_calloc(n, sizeof(*file->doubtful));
+	for (size_t i = 0; i < n; i++)
+		file->doubtful[i] =
+			np_self_check_fails(&file->measured.set[i].fabric);
+}
+
 /* Predict all rows of all sets with one model. */
 static int run_model(struct accuracy_file *file, const struct np_model *model,
 		     const struct np_predict_opt *opt, struct np_err *err)
@@ -231,7 +242,7 @@ static int run_model(struct accuracy_file *file, const struct np_model *model,
 		const struct np_measured_set *set = &file->measured.set[i];
 		struct np_predict_opt of_set = *opt;
 
-		of_set.doubtful = np_self_check_fails(&set->fabric);
+		of_set.doubtful = file->doubtful[i];
 		rc = np_evaluate(set, model, &of_set, &run->out[row], rcs,
 				 &run->why, err);
 		row += set->n_rows;
@@ -383,8 +394,10 @@ static int score_file(const char *path, const struct accuracy_opt *opt,
 		rc = check_names(file, &opt->only, err);
 	if (!rc && opt->traces)
 		read_traces(file, opt);
-	if (!rc)
+	if (!rc) {
+		check_calibrations(file);
 		select_cases(file, opt);
+	}
 	if (!rc && opt->predictions)
 		rc = check_external(file, opt, err);
 	if (!rc && opt->predictions)
@@ -409,6 +422,7 @@ static void file_release(struct accuracy_file *file)
 {
 	for (size_t r = 0; r < file->n_runs; r++)
 		free(file->run[r].out);
+	free(file->doubtful);
 	free(file->traced);
 	free(file->selected);
 	np_measured_free(&file->measured);

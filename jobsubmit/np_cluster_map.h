@@ -67,7 +67,7 @@ struct np_cluster_map {
 struct np_job_requirements {
 	const char *partition; /* may be "a,b"; NULL: the default one */
 	const char *features;  /* NULL: none */
-	bool wants_devices;    /* such as GPUs */
+	bool wants_devices;    /* such as GPUs, of each node */
 	bool undetermined;     /* how many nodes suffice is not known: they
 				  must be adjacent or in segments (--contiguous,
 				  --segment, --exclusive=topo), or it needs
@@ -128,10 +128,7 @@ static inline bool np_names_devices(const char *resources)
 	.partition = (job)->partition, \
 	.features = (job)->features && *(job)->features ? \
 		    (job)->features : NULL, \
-	.wants_devices = np_names_devices((job)->tres_per_job) || \
-			 np_names_devices((job)->tres_per_node) || \
-			 np_names_devices((job)->tres_per_socket) || \
-			 np_names_devices((job)->tres_per_task), \
+	.wants_devices = np_names_devices((job)->tres_per_node), \
 	.undetermined = np_zero_if_unset16((job)->contiguous) || \
 			(job)->shared == JOB_SHARED_TOPO || \
 			np_zero_if_unset16(segment) || \

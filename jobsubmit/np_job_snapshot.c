@@ -757,7 +757,7 @@ static int add_job_entry(struct builder *builder, const slurm_job_info_t *job,
 		return -ENOENT;
 	*entry = (struct np_job_entry){
 		.id = job->job_id,
-		.sluid = np_job_sluid(job),
+		.sluid = NP_SLUID(job),
 		.n_nodes = np_zero_if_unset(job->num_nodes),
 	};
 	entry->partition =

@@ -774,7 +774,7 @@ static uint64_t find_sluid(const job_desc_msg_t *desc)
 {
 	uint64_t sluid = desc->job_id_str ? parse_sluid(desc->job_id_str) : 0;
 
-	return sluid ? sluid : np_job_desc_sluid(desc);
+	return sluid ? sluid : NP_SLUID(desc);
 }
 
 /*

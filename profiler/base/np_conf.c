@@ -756,7 +756,7 @@ static const struct key keys[] = {
 	SET("Enabled", set_yes_no, enabled, "yes or no"),
 	SET("Store", set_dir, store, "an absolute directory"),
 	SET("BinDir", set_bindir, bindir,
-	    "an absolute directory without spaces and \"=\""),
+	    "an absolute directory without spaces or \"=\""),
 	SET("LibexecDir", set_dir, libexecdir, "an absolute directory"),
 	KEY("Period", TIME, period_sec,
 	    "a time from 1ms to 1h with its unit, such as 100ms",

@@ -178,28 +178,14 @@ static inline void np_job_desc_set_id(job_desc_msg_t *d, uint32_t job_id)
 }
 
 /*
- * 25.11 gave each job a SLUID, by which 26.05 lets users name it. 0: none, or
- * for a description, the job is named in another way.
+ * The SLUID of a job, or that by which a submission or change names its job. Jobs
+ * have had one since 25.11, and 26.05 lets users name jobs by it. 0: none.
  */
-static inline uint64_t np_job_sluid(const slurm_job_info_t *j)
-{
 #if NP_SLURM_AT_LEAST(25, 11)
-	return j->step_id.sluid;
+#define NP_SLUID(record) ((record)->step_id.sluid)
 #else
-	(void)j;
-	return 0;
+#define NP_SLUID(record) 0
 #endif
-}
-
-static inline uint64_t np_job_desc_sluid(const job_desc_msg_t *d)
-{
-#if NP_SLURM_AT_LEAST(25, 11)
-	return d->step_id.sluid;
-#else
-	(void)d;
-	return 0;
-#endif
-}
 
 /*
  * 24.05 added jobs that have all nodes of a switch to themselves, and
